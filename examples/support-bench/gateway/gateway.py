@@ -117,7 +117,7 @@ def check_request(request):
     temperature = request.get("temperature", 1.0)
     need(_number(temperature) and 0 <= temperature <= 2, "temperature must be between 0 and 2")
     max_tokens = request.get("max_tokens", 256)
-    need(_number(max_tokens) and max_tokens == int(max_tokens) and max_tokens >= 1, "max_tokens must be a whole number from 1")
+    need(_number(max_tokens) and max_tokens >= 1 and max_tokens % 1 == 0, "max_tokens must be a whole number from 1")
     seed = request.get("seed")
     need(seed is None or isinstance(seed, int), "seed must be a whole number")
     need(request.get("n", 1) == 1, "n must be 1")
@@ -157,6 +157,8 @@ class Handler(BaseHTTPRequestHandler):
             self._send(200, routes[self.path]())
         except Refused as e:
             self._send(e.status, {"error": {"message": str(e), "type": e.kind}}, e.headers)
+        except ConnectionError:
+            self.close_connection = True  # the caller went away
 
     def _body(self):
         length = self.headers.get("Content-Length", "")

@@ -58,7 +58,7 @@ class PrefixCache:
         chain, known, cached = hashlib.sha256(), True, 0
         with self.lock:
             for start in range(0, len(prompt_tokens) - BLOCK + 1, BLOCK):
-                chain.update("\x00".join(prompt_tokens[start : start + BLOCK]).encode())
+                chain.update("\x00".join(prompt_tokens[start : start + BLOCK]).encode("utf-8", "surrogatepass"))
                 key = chain.digest()
                 known = known and key in self.blocks
                 cached += BLOCK if known else 0

@@ -53,12 +53,18 @@ def judge(task_id, answer, expected):
 
 def answers(folder):
     """Task id → path of its answer, from the runner's lines; the first answer of a task counts."""
-    found = {}
-    with open(os.path.join(folder, "outcomes.jsonl"), encoding="utf-8") as lines:
+    found, root = {}, os.path.realpath(folder)
+    record = os.path.join(root, "outcomes.jsonl")
+    if not os.path.exists(record):
+        return found
+    with open(record, encoding="utf-8") as lines:
         for line in lines:
             outcome = json.loads(line)
-            if not outcome.get("error") and outcome.get("output"):
-                found.setdefault(outcome["task"], os.path.join(folder, outcome["output"]))
+            if outcome.get("error") or not outcome.get("output"):
+                continue
+            path = os.path.realpath(os.path.join(root, outcome["output"]))
+            if os.path.commonpath([root, path]) == root:  # never read beside what the runner wrote
+                found.setdefault(outcome["task"], path)
     return found
 
 

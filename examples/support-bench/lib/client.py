@@ -11,6 +11,8 @@ MAX_WAIT = 10          # seconds a Retry-After is believed
 class ProviderError(Exception):
     """The provider did not answer: over its limit, broken, or not reachable."""
 
+    waited = 0.0  # seconds spent waiting for the rate limit before giving up
+
 
 class Client:
     """Calls POST {base}/v1/chat/completions; keeps no state and may be used by many threads."""
@@ -30,10 +32,12 @@ class Client:
                 return json.loads(body), waited
             if status != 429 or attempt == THROTTLE_RETRIES:
                 break
-            pause = min(float(headers.get("Retry-After", 1)), MAX_WAIT)
+            pause = _pause(headers.get("Retry-After"))
             time.sleep(pause)
             waited += pause
-        raise ProviderError(f"HTTP {status}: {_message(body)}")
+        error = ProviderError(f"HTTP {status}: {_message(body)}")
+        error.waited = waited
+        raise error
 
     def _post(self, body):
         kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
@@ -47,6 +51,14 @@ class Client:
             raise ProviderError(f"no answer from the gateway: {e}") from e
         finally:
             connection.close()
+
+
+def _pause(retry_after):
+    """Seconds to wait; a date or nonsense in the header counts as one second."""
+    try:
+        return max(0.0, min(float(retry_after), MAX_WAIT))
+    except (TypeError, ValueError):
+        return 1.0
 
 
 def _message(body):

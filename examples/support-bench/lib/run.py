@@ -32,40 +32,67 @@ class Desk:
         limits = job.get("limits") or {}
         self.turns = limits.get("turns")
         self.deadline = time.monotonic() + limits["task_timeout_s"] if limits.get("task_timeout_s") else None
-        self.calls, self.waited, self.cost = 0, 0.0, 0.0
-        self.tokens = {"input": 0, "cache_read": 0, "cache_write": None, "output": 0}
-        self.served = None
+        self.calls, self.tool_calls, self.tool_errors = 0, 0, 0
+        self.waited, self.answers = 0.0, []
 
     def chat(self, messages, **options):
         """The model's answer to the messages; options override the model's settings."""
         if self.turns is not None and self.calls >= self.turns:
             raise RuntimeError(f"the agent wanted more than {self.turns} model calls")
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise OutOfTime(f"over {self.job['limits']['task_timeout_s']} s after {self.calls} model calls")
+        self._check_time()
         self.calls += 1
         model = self.job["model"]
         request = {"model": model["route"], "messages": messages, **(model.get("settings") or {}), **options}
         try:
             answer, waited = self.client.chat(request)
         except ProviderError as e:
+            self.waited += e.waited
             self._write({"request": request, "error": str(e)})
             raise
         self._write({"request": request, "response": answer})
-        self._meter(answer, waited)
+        self.waited += waited
+        self.answers.append(answer)
+        self._check_time()
         return answer["choices"][0]["message"]["content"]
 
-    def _meter(self, answer, waited):
-        usage = answer["usage"]
-        cached = usage["prompt_tokens_details"]["cached_tokens"]
-        self.tokens["input"] += usage["prompt_tokens"] - cached
-        self.tokens["cache_read"] += cached
-        self.tokens["output"] += usage["completion_tokens"]
-        self.cost += usage["cost"]
-        self.waited += waited
-        self.served = {"model": answer["model"], "provider": answer["provider"]}
+    def tool(self, function, *args):
+        """The result of a tool of the agent's own; the call is counted."""
+        self.tool_calls += 1
+        try:
+            return function(*args)
+        except Exception:
+            self.tool_errors += 1
+            raise
+
+    def usage(self):
+        """Tokens and USD of all answered calls; None where the provider did not say."""
+        usages = [a.get("usage") or {} for a in self.answers]
+        prompt = total(u.get("prompt_tokens") for u in usages)
+        cached = total((u.get("prompt_tokens_details") or {}).get("cached_tokens") for u in usages)
+        output = total(u.get("completion_tokens") for u in usages)
+        fresh = prompt if prompt is None or cached is None else prompt - cached
+        tokens = {"input": fresh, "cache_read": cached, "cache_write": None, "output": output}
+        cost = total(u.get("cost") for u in usages)
+        return tokens, cost if cost is None else round(cost, 10)
+
+    def served(self):
+        """Who answered last, or None when nobody did."""
+        if not self.answers:
+            return None
+        return {"model": self.answers[-1].get("model"), "provider": self.answers[-1].get("provider")}
+
+    def _check_time(self):
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime(f"over {self.job['limits']['task_timeout_s']} s after {self.calls} model calls")
 
     def _write(self, record):
         self.log.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def total(values):
+    """The sum, or None when there is no value or one of them is unknown."""
+    values = list(values)
+    return sum(values) if values and None not in values else None
 
 
 class Runner:
@@ -92,16 +119,17 @@ class Runner:
         if text is not None:
             with open(os.path.join(self.out, output), "w", encoding="utf-8") as f:
                 f.write(text + "\n")
+        tokens, cost = desk.usage()
         self._append({
             "task": task["id"],
             "output": output if text is not None else None,
-            "tokens": desk.tokens,
-            "cost_usd": round(desk.cost, 10),
+            "tokens": tokens,
+            "cost_usd": cost,
             "duration_s": round(time.monotonic() - begin, 4),
             "wait_s": round(desk.waited, 4),
-            "tool_calls": 0,
-            "tool_errors": 0,
-            "served": desk.served,
+            "tool_calls": desk.tool_calls,
+            "tool_errors": desk.tool_errors,
+            "served": desk.served(),
             "transcript": transcript,
             "error": error,
         })

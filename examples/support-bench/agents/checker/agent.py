@@ -20,7 +20,7 @@ def prepare(job, brain):
         return split(desk.chat(messages, **options))
 
     def answer(ticket, desk):
-        found = search.top(ticket, settings["passages"])
+        found = desk.tool(search.top, ticket, settings["passages"])
         context = library.show(found)
         drafts = [ask(desk, context, ticket) for _ in range(settings["drafts"])]
         kept = agreed([text for text, _ in drafts], known_sentences(found))

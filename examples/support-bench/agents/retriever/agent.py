@@ -8,7 +8,7 @@ def prepare(job, brain):
     k = job["agent"]["settings"]["passages"]
 
     def answer(ticket, desk):
-        context = library.show(search.top(ticket, k))
+        context = library.show(desk.tool(search.top, ticket, k))
         user = f"# Actions\n{actions}\n# Context\n{context}\n# Hints\n{brain.hints(ticket)}\n# Ticket\n{ticket}"
         return desk.chat([{"role": "system", "content": brain.instructions}, {"role": "user", "content": user}])
 
