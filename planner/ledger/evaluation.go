@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// Start describes an evaluation that is about to run.
+type Start struct {
+	Parent    Parent
+	Cell      batch.Cell
+	Slot      int
+	UUID      string
+	Launcher  string // who runs it: host, process id and its start time
+	BrainName string // as people read it
+	Source    string // the spec's file name
+	At        time.Time
+}
+
+// StartEvaluation creates the nested run of an evaluation.
+func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, error) {
+	tags := append(IdentityTags(s.Cell),
+		mlflow.Tag{Key: TagEvaluation, Value: s.UUID},
+		mlflow.Tag{Key: TagBatch, Value: s.Parent.Info.RunID},
+		mlflow.Tag{Key: TagSlot, Value: fmt.Sprint(s.Slot)},
+		mlflow.Tag{Key: TagBenchmark, Value: s.Parent.Benchmark},
+		mlflow.Tag{Key: TagVersion, Value: s.Parent.Version},
+		mlflow.Tag{Key: TagAgent, Value: s.Cell.Agent},
+		mlflow.Tag{Key: TagModel, Value: s.Cell.Model},
+		mlflow.Tag{Key: TagLauncher, Value: s.Launcher},
+		mlflow.Tag{Key: tagParent, Value: s.Parent.Info.RunID},
+		mlflow.Tag{Key: "mlflow.source.name", Value: s.Source},
+		mlflow.Tag{Key: "mlflow.source.type", Value: "LOCAL"},
+		mlflow.Tag{Key: "mlflow.runType", Value: "genai_evaluate"},
+		mlflow.Tag{Key: "mlflow.runColor", Value: color(s.Cell.Identity.Cell)},
+	)
+	if s.BrainName != "" {
+		tags = append(tags, mlflow.Tag{Key: TagBrain, Value: s.BrainName})
+	}
+	return l.client.CreateRun(ctx, mlflow.CreateRun{
+		ExperimentID: l.experiment.ID,
+		Name:         fmt.Sprintf("%s · r%d", s.Cell.Variant, s.Slot),
+		StartTime:    s.At.UnixMilli(),
+		Tags:         tags,
+		UniqueTag:    TagEvaluation,
+	})
+}
+
+// palette is a set of colours that stay apart on white and on black.
+var palette = []string{"#1f6feb", "#d29922", "#2da44e", "#cf222e", "#8250df", "#bf3989", "#0a7ea4", "#9a6700", "#57606a", "#1b7c83", "#bc4c00", "#6639ba"}
+
+// color gives all repeats of a cell one colour.
+func color(cell batch.Digest) string {
+	var n int
+	for _, c := range cell.Short() {
+		n = (n*31 + int(c)) % 7919
+	}
+	return palette[n%len(palette)]
+}
+
+// Finish describes an evaluation that has ended.
+type Finish struct {
+	RunID     string
+	URI       string // artifact location of the run
+	State     batch.EvaluationState
+	Reason    string // why it is not complete; "" = it is
+	Ended     time.Time
+	Artifacts []batch.Artifact
+	Open      func(path string) (io.ReadCloser, error) // opens an artifact on disk
+	Metrics   []mlflow.Metric
+	Params    []mlflow.Param
+	Dataset   mlflow.DatasetInput
+	Note      string
+}
+
+// FinishEvaluation logs a measured evaluation: artifacts first, confirmed by
+// size, then inputs, then metrics, params and tags in one batch, then the status.
+// Sending it again after a crash or a lost answer changes nothing.
+func (l *Ledger) FinishEvaluation(ctx context.Context, f Finish) error {
+	run := mlflow.RunInfo{RunID: f.RunID, ArtifactURI: f.URI, ExperimentID: l.experiment.ID}
+	var files []upload
+	outcomes := batch.Digest("")
+	for _, a := range f.Artifacts {
+		files = append(files, upload{a.Path, a.Size, func() (io.ReadCloser, error) { return f.Open(a.Path) }})
+		if a.Path == batch.FileOutcomes {
+			outcomes = a.Digest
+		}
+	}
+	if err := l.putAll(ctx, run, files); err != nil {
+		return err
+	}
+	if err := l.client.LogInputs(ctx, f.RunID, []mlflow.DatasetInput{f.Dataset}); err != nil {
+		return err
+	}
+	list, err := artifactsTag(f.Artifacts)
+	if err != nil {
+		return err
+	}
+	tags := []mlflow.Tag{
+		{Key: TagState, Value: string(f.State)},
+		{Key: TagOutcomes, Value: string(outcomes)},
+		{Key: TagArtifacts, Value: list},
+		{Key: "mlflow.loggedArtifacts", Value: `[{"path":"` + batch.FileTable + `","type":"table"}]`},
+	}
+	if f.Reason != "" {
+		tags = append(tags, mlflow.Tag{Key: TagReason, Value: clip(f.Reason, 1000)})
+	}
+	if f.Note != "" {
+		tags = append(tags, mlflow.Tag{Key: tagNote, Value: f.Note})
+	}
+	if err := l.client.LogBatch(ctx, f.RunID, mlflow.Batch{Metrics: f.Metrics, Params: f.Params, Tags: tags}); err != nil {
+		return err
+	}
+	status := mlflow.StatusFailed
+	switch {
+	case f.State.Counts():
+		status = mlflow.StatusFinished
+	case f.State == batch.StateInterrupted:
+		status = mlflow.StatusKilled
+	}
+	_, err = l.client.UpdateRun(ctx, f.RunID, status, f.Ended.UnixMilli())
+	return err
+}
+
+// CloseInterrupted marks a run whose launcher is gone.
+func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at time.Time) error {
+	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
+	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Tags: tags}); err != nil {
+		return err
+	}
+	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())
+	return err
+}
+
+// upload is one file to store on a run.
+type upload struct {
+	path string
+	size int64 // bytes
+	open func() (io.ReadCloser, error)
+}
+
+// putAll stores files and confirms with one listing that the server has all
+// their bytes: some servers keep a part of a cut-off upload and say 200.
+func (l *Ledger) putAll(ctx context.Context, run mlflow.RunInfo, files []upload) error {
+	for _, f := range files {
+		if err := l.client.PutArtifact(ctx, run, f.path, f.open, f.size); err != nil {
+			return err
+		}
+	}
+	want := map[string]int64{}
+	for _, f := range files {
+		want[f.path] = f.size
+	}
+	return l.client.CheckArtifacts(ctx, run, want)
+}
+
+// clip cuts text to n runes.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

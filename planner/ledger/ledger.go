@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/benchbatch/benchbatch/mlflow"
+)
+
+// Ledger is one experiment of a tracking server.
+type Ledger struct {
+	client     *mlflow.Client
+	experiment mlflow.Experiment // ID is "" where it does not exist yet
+}
+
+// Open looks the experiment up. Where it does not exist, the ledger is empty
+// until Create is called.
+func Open(ctx context.Context, c *mlflow.Client, experiment string) (*Ledger, error) {
+	l := &Ledger{client: c, experiment: mlflow.Experiment{Name: experiment}}
+	e, err := c.GetExperimentByName(ctx, experiment)
+	if errors.Is(err, mlflow.ErrNotFound) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.experiment = e
+	return l, nil
+}
+
+// Create makes the experiment if it does not exist.
+func (l *Ledger) Create(ctx context.Context) error {
+	if l.experiment.ID != "" {
+		return nil
+	}
+	e, err := l.client.EnsureExperiment(ctx, l.experiment.Name, []mlflow.Tag{{Key: "mlflow.experimentKind", Value: "custom_model_development"}})
+	if err != nil {
+		return err
+	}
+	l.experiment = e
+	return nil
+}
+
+// ExperimentID is the server's id of the experiment, "" where it does not exist yet.
+func (l *Ledger) ExperimentID() string { return l.experiment.ID }
+
+// ExperimentName is the experiment's name.
+func (l *Ledger) ExperimentName() string { return l.experiment.Name }
+
+// Fetch opens an artifact of a run, deleted or not. The caller closes it.
+func (l *Ledger) Fetch(ctx context.Context, runID, artifactURI, path string) (io.ReadCloser, error) {
+	body, _, err := l.client.GetArtifact(ctx, mlflow.RunInfo{RunID: runID, ArtifactURI: artifactURI, ExperimentID: l.experiment.ID}, path)
+	return body, err
+}
+
+// read fetches a small artifact whole.
+func (l *Ledger) read(ctx context.Context, info mlflow.RunInfo, path string, limit int64) ([]byte, error) {
+	body, _, err := l.client.GetArtifact(ctx, info, path)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(io.LimitReader(body, limit))
+}

@@ -1,0 +1,209 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// Parent is the parent run of a batch.
+type Parent struct {
+	Info      mlflow.RunInfo
+	Benchmark string
+	Version   string
+	Key       string       // batch key, first 16 digits
+	Decision  string       // digest of the decision, first 16 digits
+	Seed      uint64       // order of starts
+	Plan      batch.Digest // of plan.json; "" = died before it was stored
+	Result    batch.Digest // of result.json; "" = not frozen
+}
+
+// Frozen says whether the batch has ended with a result.
+func (p Parent) Frozen() bool { return p.Result != "" && p.Info.Status == mlflow.StatusFinished }
+
+// Started is the parent's start time in UTC.
+func (p Parent) Started() time.Time { return time.UnixMilli(p.Info.StartTime).UTC() }
+
+// Name is the name of the dated folder: benchmark, version, UTC day and the
+// first digits of the parent's id.
+func (p Parent) Name() string {
+	return fmt.Sprintf("%s-%s_%s_%.6s", p.Benchmark, p.Version, p.Started().Format(time.DateOnly), p.Info.RunID)
+}
+
+func parentOf(r mlflow.Run) Parent {
+	seed, _ := strconv.ParseUint(r.Tag(TagSeed), 10, 64) // 0 is a seed as good as any
+	return Parent{
+		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision),
+		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(r.Tag(TagResult)),
+	}
+}
+
+// Document is a file of a batch: name and bytes.
+type Document struct {
+	Name string
+	Body []byte
+}
+
+// StartBatch creates the parent run of a plan. The tags given at creation hold
+// what is needed to complete it should this process die before StorePlan.
+func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain batch.Digest) (Parent, error) {
+	tags := []mlflow.Tag{
+		{Key: TagKind, Value: KindBatch},
+		{Key: TagScheme, Value: fmt.Sprint(batch.Scheme)},
+		{Key: TagRecipe, Value: recipe.Short()},
+		{Key: TagBrainHash, Value: brain.Short()},
+		{Key: TagBenchmark, Value: p.Benchmark},
+		{Key: TagVersion, Value: p.Version},
+		{Key: TagKey, Value: p.Key.Short()},
+		{Key: TagDecision, Value: p.DecisionDigest.Short()},
+		{Key: TagSeed, Value: strconv.FormatUint(p.Seed, 10)},
+		{Key: "mlflow.source.name", Value: "benchbatch"},
+		{Key: "mlflow.source.type", Value: "LOCAL"},
+	}
+	unique := mlflow.Tag{Key: "benchbatch.created", Value: p.Created.Format("20060102T150405.000Z") + "-" + p.Key.Short()}
+	info, err := l.client.CreateRun(ctx, mlflow.CreateRun{
+		ExperimentID: l.experiment.ID,
+		Name:         fmt.Sprintf("%s %s · %s", p.Benchmark, p.Version, p.Created.UTC().Format(time.DateOnly)),
+		StartTime:    p.Created.UnixMilli(),
+		Tags:         append(tags, unique),
+		UniqueTag:    unique.Key,
+	})
+	if err != nil {
+		return Parent{}, err
+	}
+	r := mlflow.Run{Info: info}
+	r.Data.Tags = tags
+	return parentOf(r), nil
+}
+
+// StorePlan stores the frozen start of a batch: plan.json, spec and panel, and
+// then the plan's digest, which makes the batch one that can be joined.
+func (l *Ledger) StorePlan(ctx context.Context, p *Parent, docs []Document, params []mlflow.Param) error {
+	if err := l.put(ctx, p.Info, docs); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if d.Name == batch.FilePlan {
+			p.Plan = batch.Sum(d.Body)
+		}
+	}
+	return l.client.LogBatch(ctx, p.Info.RunID, mlflow.Batch{Params: params, Tags: []mlflow.Tag{{Key: TagPlan, Value: string(p.Plan)}}})
+}
+
+// put uploads documents and confirms their sizes with one listing.
+func (l *Ledger) put(ctx context.Context, run mlflow.RunInfo, docs []Document) error {
+	files := make([]upload, len(docs))
+	for i, d := range docs {
+		files[i] = upload{d.Name, int64(len(d.Body)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }}
+	}
+	return l.putAll(ctx, run, files)
+}
+
+// FinishBatch freezes a batch: result.json and further documents first, then the
+// result's digest with metrics and note, then the status.
+func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, docs []Document, metrics []mlflow.Metric, note string) error {
+	if err := l.put(ctx, p.Info, docs); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if d.Name == batch.FileResult {
+			p.Result = batch.Sum(d.Body)
+		}
+	}
+	b := mlflow.Batch{Metrics: metrics, Tags: []mlflow.Tag{{Key: TagResult, Value: string(p.Result)}, {Key: tagNote, Value: note}}}
+	if err := l.client.LogBatch(ctx, p.Info.RunID, b); err != nil {
+		return err
+	}
+	info, err := l.client.UpdateRun(ctx, p.Info.RunID, mlflow.StatusFinished, time.Now().UnixMilli())
+	if err == nil {
+		p.Info = info
+	}
+	return err
+}
+
+// SetNote replaces the parent's note.
+func (l *Ledger) SetNote(ctx context.Context, p Parent, note string) error {
+	return l.client.SetTag(ctx, p.Info.RunID, tagNote, note)
+}
+
+// ReadDocument reads one of a batch's documents and checks it against its digest,
+// where that is known ("" = not checked).
+func (l *Ledger) ReadDocument(ctx context.Context, p Parent, name string, want batch.Digest) ([]byte, error) {
+	b, err := l.read(ctx, p.Info, name, maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	if got := batch.Sum(b); want != "" && got != want {
+		return nil, &IntegrityError{Run: p.Info.RunID, File: name, Want: want, Got: got}
+	}
+	return b, nil
+}
+
+// ReadPlan reads a batch's plan.json.
+func (l *Ledger) ReadPlan(ctx context.Context, p Parent) (*batch.Plan, []byte, error) {
+	b, err := l.ReadDocument(ctx, p, batch.FilePlan, p.Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	var plan batch.Plan
+	if err := json.Unmarshal(b, &plan); err != nil {
+		return nil, nil, fmt.Errorf("%s of batch %s: %w", batch.FilePlan, p.Info.RunID, err)
+	}
+	return &plan, b, nil
+}
+
+// IntegrityError says that a stored file is not what was frozen.
+type IntegrityError struct {
+	Run       string
+	File      string
+	Want, Got batch.Digest
+}
+
+func (e *IntegrityError) Error() string {
+	return fmt.Sprintf("%s of run %s was changed after it was frozen: SHA-256 is %s, frozen was %s", e.File, e.Run, e.Got, e.Want)
+}
+
+// Batch finds a batch by run id, by the name of its dated folder, or by "latest".
+func (l *Ledger) Batch(ctx context.Context, name string) (Parent, error) {
+	if isRunID(name) {
+		r, err := l.client.GetRun(ctx, name)
+		if err != nil {
+			return Parent{}, err
+		}
+		if r.Tag(TagKind) != KindBatch {
+			return Parent{}, fmt.Errorf("run %s is not the parent of a batch (tag %s is %q)", name, TagKind, r.Tag(TagKind))
+		}
+		l.experiment.ID = r.Info.ExperimentID
+		return parentOf(r), nil
+	}
+	all, err := l.Batches(ctx)
+	if err != nil {
+		return Parent{}, err
+	}
+	for _, p := range all {
+		if name == "latest" || name == p.Name() {
+			return p, nil
+		}
+	}
+	if len(all) == 0 {
+		return Parent{}, errors.New("no batch was found on this server; `benchbatch run SPEC` makes one")
+	}
+	return Parent{}, fmt.Errorf("no batch is called %q; the latest is %s (run %s)", name, all[0].Name(), all[0].Info.RunID)
+}
+
+func isRunID(s string) bool {
+	if len(s) != 32 {
+		return false
+	}
+	_, err := strconv.ParseUint(s[:16], 16, 64)
+	_, err2 := strconv.ParseUint(s[16:], 16, 64)
+	return err == nil && err2 == nil
+}

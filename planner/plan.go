@@ -1,0 +1,256 @@
+package planner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// Input is what a plan is made from.
+type Input struct {
+	Resolved *spec.Resolved
+	Now      time.Time
+	Tool     string   // version of benchbatch
+	Fresh    []string // variants whose earlier repeats are not counted
+	New      bool     // freeze another batch although one with this key is finished
+	Join     string   // run id of the batch to plan for; "" = the unfinished one with this key
+	Confirm  bool     // download and check the record of every reused repeat
+	// MeasureAgain goes on although measurements exist under another identity scheme.
+	MeasureAgain bool
+}
+
+// Plan says which repeats exist and which are missing.
+type Plan struct {
+	Doc      batch.Plan      // as it is, or will be, frozen
+	Slots    []Slot          // plan order: cells, then slot
+	Joined   *ledger.Parent  // an unfinished batch with this key, to be continued
+	Finished *ledger.Parent  // a frozen batch with this key; nothing is to be done
+	Live     []ledger.Entry  // evaluations of the recipe that are running
+	Ended    []ledger.Entry  // evaluations that ended without counting
+	Ignored  []batch.Ignored // runs that do not count, with the reason
+	Estimate Estimate        // of what is missing
+	Valid    []ledger.Entry  // every valid repeat, counted here or not
+	resolved *spec.Resolved
+}
+
+// Slot is one planned repeat.
+type Slot struct {
+	Cell  batch.Cell
+	Slot  int           // 1..repeats
+	Entry *ledger.Entry // the repeat that counts; nil = missing
+	Own   bool          // measured by the joined batch itself
+}
+
+// Missing lists the slots that have no repeat.
+func (p *Plan) Missing() []Slot {
+	var out []Slot
+	for _, s := range p.Slots {
+		if s.Entry == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Counts tells reused, done (by the joined batch) and not started apart.
+func (p *Plan) Counts() batch.Counts {
+	c := batch.Counts{Planned: len(p.Slots)}
+	for _, s := range p.Slots {
+		switch {
+		case s.Entry == nil:
+			c.NotStarted++
+		case s.Own:
+			c.Done++
+		default:
+			c.Reused++
+		}
+	}
+	return c
+}
+
+// facts is what the server was asked.
+type facts struct {
+	found  *ledger.Found
+	holder *ledger.LabelHolder
+	looks  []ledger.Parent
+	others int
+	scheme string
+}
+
+// Make asks MLflow and plans. It uses four searches, whatever the history.
+func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
+	r := in.Resolved
+	doc, err := document(r, in)
+	if err != nil {
+		return nil, err
+	}
+	f, err := ask(ctx, l, r, doc)
+	if err != nil {
+		return nil, err
+	}
+	if f.holder != nil {
+		return nil, labelTaken(ctx, l, r, f.holder)
+	}
+	p := &Plan{Doc: doc, Live: f.found.Live, Ended: f.found.Ended, Ignored: f.found.Ignored, Valid: f.found.Valid, resolved: r}
+	for _, look := range f.looks {
+		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
+	}
+	if err := p.findBatch(ctx, l, f.found.Batches, in); err != nil {
+		return nil, err
+	}
+	if err := p.choose(ctx, l, in); err != nil {
+		return nil, err
+	}
+	if f.others > 0 && len(p.Missing()) > 0 && !in.MeasureAgain {
+		return nil, &OtherScheme{Count: f.others, Scheme: f.scheme}
+	}
+	p.Estimate = estimate(p.Missing(), f.found.Valid)
+	return p, nil
+}
+
+func ask(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, doc batch.Plan) (facts, error) {
+	var f facts
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		f.found, err = l.Find(ctx, QueryOf(r))
+		return err
+	})
+	g.Go(func() (err error) {
+		f.holder, err = l.Label(ctx, doc.Benchmark, doc.Version, r.Recipe)
+		return err
+	})
+	g.Go(func() (err error) {
+		f.others, f.scheme, err = l.OtherSchemes(ctx)
+		return err
+	})
+	g.Go(func() (err error) {
+		f.looks, err = l.Looks(ctx, doc.Benchmark, doc.DecisionDigest)
+		return err
+	})
+	return f, g.Wait()
+}
+
+// QueryOf is the question that finds a spec's repeats.
+func QueryOf(r *spec.Resolved) ledger.Query {
+	q := ledger.Query{
+		Recipe:        r.Recipe,
+		Allowed:       r.Spec.Valid.Allowed(len(r.Spec.Tasks)),
+		TimeoutPolicy: outcome.TimeoutPolicy(r.Spec.Recipe.TimeoutPolicy),
+		Experiments:   r.Spec.Reuse.Experiments,
+	}
+	for _, t := range r.Spec.Tasks {
+		q.Panel = append(q.Panel, t.ID)
+	}
+	return q
+}
+
+// findBatch joins the unfinished batch with this key, or names the finished one.
+func (p *Plan) findBatch(ctx context.Context, l *ledger.Ledger, batches []ledger.Parent, in Input) error {
+	for _, b := range batches {
+		if b.Key != p.Doc.Key.Short() || (in.Join != "" && b.Info.RunID != in.Join) {
+			continue
+		}
+		if b.Frozen() {
+			if !in.New && len(in.Fresh) == 0 {
+				p.Finished = &b
+				return p.adopt(ctx, l, b)
+			}
+			continue
+		}
+		p.Joined = &b
+		return p.adopt(ctx, l, b)
+	}
+	return nil
+}
+
+// adopt takes over what an existing batch has frozen. A parent that died before
+// its plan was stored is completed: seed and start come from the run itself.
+func (p *Plan) adopt(ctx context.Context, l *ledger.Ledger, b ledger.Parent) error {
+	if b.Plan == "" {
+		p.Doc.Seed, p.Doc.Created = b.Seed, b.Started()
+		return nil
+	}
+	doc, _, err := l.ReadPlan(ctx, b)
+	if err != nil {
+		return err
+	}
+	if doc.Key != p.Doc.Key {
+		return fmt.Errorf("batch %s has key %s, but its tag says %s; `benchbatch run --new` starts another", b.Info.RunID, doc.Key, b.Key)
+	}
+	p.Doc = *doc
+	return nil
+}
+
+// document is the plan as far as the spec alone decides it.
+func document(r *spec.Resolved, in Input) (batch.Plan, error) {
+	s := r.Spec
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return batch.Plan{}, err
+	}
+	judges, err := batch.Canonical(s.Recipe.Judges)
+	if err != nil {
+		return batch.Plan{}, err
+	}
+	doc := batch.Plan{
+		Schema: batch.PlanSchema, Tool: in.Tool, Benchmark: s.Benchmark, Version: s.Version, Draft: s.Version == "draft", Question: s.Question,
+		Created: in.Now.UTC().Truncate(time.Millisecond), Key: r.Key, Seed: binary.LittleEndian.Uint64(seed[:]),
+		Repeats: s.Repeats, Cells: r.Cells, Exclude: s.Exclude,
+		Agents: r.Agents, Models: r.Models, Brain: r.Brain, BrainPath: s.Brain, Execution: r.Execution, Scoring: r.Scoring,
+		Panel: panelInfo(r), Decision: r.Decision, DecisionDigest: batch.Sum(r.Decision), Valid: s.Valid,
+		PassThreshold: s.Decision.PassThreshold, PassReported: s.Decision.Pass == "reported", TimeoutPolicy: s.Recipe.TimeoutPolicy,
+		JudgeStage: s.Judge != nil, Withdraw: s.Withdraw, Prices: s.PriceList, SpecDigest: batch.Sum(s.Raw), Reused: []batch.Repeat{},
+	}
+	if len(s.Recipe.Judges) > 0 {
+		doc.Judges = judges
+	}
+	if s.Runner.Home == "user" {
+		doc.Home = "user"
+	}
+	return doc, nil
+}
+
+func panelInfo(r *spec.Resolved) batch.PanelInfo {
+	info := batch.PanelInfo{Digest: batch.Sum(r.PanelFile), Tasks: len(r.Spec.Tasks)}
+	families := map[string]bool{}
+	for _, t := range r.Spec.Tasks {
+		if t.Anchor {
+			info.Anchors++
+		}
+		if t.Family != "" {
+			families[t.Family] = true
+		}
+	}
+	info.Families = len(families)
+	return info
+}
+
+// Variants names the variants of a plan, in order.
+func (p *Plan) Variants() []string {
+	var names []string
+	for _, c := range p.Doc.Cells {
+		names = append(names, c.Variant.String())
+	}
+	return names
+}
+
+// checkFresh refuses a variant that the plan does not hold.
+func (p *Plan) checkFresh(fresh []string) error {
+	for _, name := range fresh {
+		if !slices.Contains(p.Variants(), name) {
+			return fmt.Errorf("--fresh %s: no such variant; there are %s", name, strings.Join(p.Variants(), ", "))
+		}
+	}
+	return nil
+}
