@@ -116,7 +116,7 @@ func FileDigest(fsys fs.FS, name string) (File, error) {
 // It refuses symbolic links, other irregular files, and names with control
 // characters, backslashes or invalid UTF-8.
 func DirDigest(fsys fs.FS, dir string) (Digest, []File, error) {
-	files, err := listDir(fsys, dir)
+	files, err := ListDir(fsys, dir)
 	if err != nil {
 		return "", nil, err
 	}
@@ -132,7 +132,9 @@ func DirDigest(fsys fs.FS, dir string) (Digest, []File, error) {
 	return Digest(hex.EncodeToString(h.Sum(nil))), files, nil
 }
 
-func listDir(fsys fs.FS, dir string) ([]File, error) {
+// ListDir lists the files that DirDigest hashes, sorted, without reading them:
+// Digest and Size are empty. It refuses what DirDigest refuses.
+func ListDir(fsys fs.FS, dir string) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(fsys, dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -56,14 +56,14 @@ type Plan struct {
 // Exclusion is a variant that the spec leaves out on purpose.
 type Exclusion struct {
 	Variant
-	Why string `json:"why"`
+	Why string `json:"why" class:"free"`
 }
 
 // Validity is the rule for a repeat that counts.
 type Validity struct {
 	// MaxMissing is the largest share of the panel, in [0,1], that may be missing
 	// for reasons that are not the agent's doing. At least one task always may.
-	MaxMissing float64 `json:"max_missing"`
+	MaxMissing float64 `json:"max_missing" class:"batch" form:"share"`
 }
 
 // Allowed is how many of n tasks may be missing.
@@ -79,9 +79,9 @@ type PanelInfo struct {
 
 // Withdrawal marks a task that was found wrong after it was measured. Rows stay.
 type Withdrawal struct {
-	Task string `json:"task"`
-	Why  string `json:"why"`
-	Date string `json:"date"` // YYYY-MM-DD
+	Task string `json:"task" class:"free"`
+	Why  string `json:"why" class:"free"`
+	Date string `json:"date" class:"free"` // YYYY-MM-DD
 }
 
 // Prices is the frozen price table, by model id.
@@ -89,10 +89,10 @@ type Prices map[string]Price
 
 // Price is USD per million tokens. Nil means unknown: a cost that needs it is unknown too.
 type Price struct {
-	Input      *float64 `json:"input,omitempty" yaml:"input"`
-	CacheRead  *float64 `json:"cache_read,omitempty" yaml:"cache_read"`
-	CacheWrite *float64 `json:"cache_write,omitempty" yaml:"cache_write"`
-	Output     *float64 `json:"output,omitempty" yaml:"output"`
+	Input      *float64 `json:"input,omitempty" yaml:"input" class:"free"`
+	CacheRead  *float64 `json:"cache_read,omitempty" yaml:"cache_read" class:"free"`
+	CacheWrite *float64 `json:"cache_write,omitempty" yaml:"cache_write" class:"free"`
+	Output     *float64 `json:"output,omitempty" yaml:"output" class:"free"`
 }
 
 // Repeat names one evaluation that counts for a slot.

@@ -13,11 +13,13 @@ type Spec struct {
 	Dir  string `yaml:"-" class:"free"` // folder of the file, absolute
 	Raw  []byte `yaml:"-" class:"free"` // the file's bytes, as frozen with the batch
 
+	at map[string]position // where each field is written
+
 	Benchmark  string       `yaml:"benchmark" class:"free"`  // an id; also the experiment's name
 	Version    string       `yaml:"version" class:"free"`    // a label; "draft" is never taken
 	Question   string       `yaml:"question" class:"free"`   // printed on every report
 	Experiment string       `yaml:"experiment" class:"free"` // MLflow experiment; default: the benchmark's name
-	Panel      string       `yaml:"panel" class:"execution"` // .jsonl or .csv
+	Panel      string       `yaml:"panel" class:"free"`      // .jsonl or .csv; its tasks count, not its name
 	Tasks      []batch.Task `yaml:"-" class:"execution"`     // read from Panel; expected answers are scoring, family and anchor batch
 	Brain      string       `yaml:"brain" class:"batch"`     // a folder; "" = none
 	Repeats    int          `yaml:"repeats" class:"batch"`   // 1..1000, default 5
@@ -52,8 +54,8 @@ type Agent struct {
 
 // Model is one model as called.
 type Model struct {
-	ID        string         `yaml:"id" class:"model"`
-	Route     string         `yaml:"route" class:"model"` // default: the id
+	ID        string         `yaml:"id" class:"batch"`    // a name for reports; default: the route with _ for what an id cannot hold
+	Route     string         `yaml:"route" class:"model"` // as called; default: the id
 	Revision  string         `yaml:"revision" class:"model"`
 	Settings  map[string]any `yaml:"settings" class:"model"`
 	Quota     string         `yaml:"quota" class:"free"`     // name in Quotas; default: none
@@ -84,7 +86,7 @@ type Limits struct {
 	Turns       int           `yaml:"turns" class:"execution"`
 	TaskTimeout time.Duration `yaml:"task_timeout" class:"execution"`
 	CPUs        float64       `yaml:"cpus" class:"execution"`
-	Memory      int64         `yaml:"memory" class:"execution"` // bytes; written 4GiB
+	Memory      int64         `yaml:"memory" class:"execution" form:"size"` // bytes; written 4GiB
 }
 
 // Runner is the user's program.
@@ -144,15 +146,15 @@ type Reuse struct {
 
 // Decision is the frozen rule of the verdict.
 type Decision struct {
-	Metric        string             `yaml:"metric" json:"metric" class:"batch"`                 // default score
-	PassThreshold float64            `yaml:"pass_threshold" json:"pass_threshold" class:"batch"` // default 1
-	Pass          string             `yaml:"pass" json:"pass" class:"batch"`                     // threshold (default) or reported
-	Margin        *float64           `yaml:"margin" json:"margin,omitempty" class:"batch"`       // nil = none declared
-	Alpha         float64            `yaml:"alpha" json:"alpha" class:"batch"`                   // one-sided, default 0.025
-	Reference     string             `yaml:"reference" json:"reference,omitempty" class:"batch"` // agent+model
-	Compare       string             `yaml:"compare" json:"compare" class:"batch"`               // all (default) or reference
-	Scope         string             `yaml:"scope" json:"scope" class:"batch"`                   // population (default) or list
-	Advantage     map[string]float64 `yaml:"advantage" json:"advantage,omitempty" class:"batch"` // property → share, written 20%
+	Metric        string             `yaml:"metric" json:"metric" class:"batch"`                              // score (default), passed or judge/<id>
+	PassThreshold float64            `yaml:"pass_threshold" json:"pass_threshold" class:"batch" form:"share"` // default 1
+	Pass          string             `yaml:"pass" json:"pass" class:"batch"`                                  // threshold (default) or reported
+	Margin        *float64           `yaml:"margin" json:"margin,omitempty" class:"batch" form:"share"`       // nil = none declared
+	Alpha         float64            `yaml:"alpha" json:"alpha" class:"batch" form:"share"`                   // one-sided, default 0.025
+	Reference     string             `yaml:"reference" json:"reference,omitempty" class:"batch"`              // agent+model
+	Compare       string             `yaml:"compare" json:"compare" class:"batch"`                            // all (default) or reference
+	Scope         string             `yaml:"scope" json:"scope" class:"batch"`                                // population (default) or list
+	Advantage     map[string]float64 `yaml:"advantage" json:"advantage,omitempty" class:"batch" form:"share"` // property → share, written 20%
 }
 
 // Resolved is a spec with the identity of everything.
