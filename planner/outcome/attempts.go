@@ -14,7 +14,7 @@ import (
 func ReadAttempts(r io.Reader, p TimeoutPolicy) ([]Attempt, error) {
 	out := []Attempt{}
 	err := Lines(r, func(n int, line []byte) error {
-		a, err := parseAttempt(line)
+		a, err := ParseAttempt(line)
 		if err == nil {
 			a.Outcome, err = Settle(a.Outcome, p)
 		}
@@ -27,7 +27,8 @@ func ReadAttempts(r io.Reader, p TimeoutPolicy) ([]Attempt, error) {
 	return out, err
 }
 
-func parseAttempt(line []byte) (Attempt, error) {
+// ParseAttempt reads one line of attempts.jsonl; as ParseLine does, it settles nothing.
+func ParseAttempt(line []byte) (Attempt, error) {
 	o, err := ParseLine(line)
 	if err != nil {
 		return Attempt{}, err

@@ -2,9 +2,11 @@ package outcome
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -113,77 +115,76 @@ func (o *Outcome) validate() error {
 	if o.Task == "" {
 		return errors.New(`"task" is missing`)
 	}
-	if err := inRange("score", o.Score, 0, 1); err != nil {
+	err := cmp.Or(
+		inRange("score", o.Score, 0, 1),
+		inRange("cost_usd", o.CostUSD, 0, MaxCostUSD),
+		inRange("duration_s", o.DurationS, 0, math.MaxFloat64),
+		inRange("wait_s", o.WaitS, 0, math.MaxFloat64),
+		notNegative("tool_calls", o.ToolCalls),
+		notNegative("tool_errors", o.ToolErrors),
+		o.Tokens.validate())
+	if err != nil {
 		return err
 	}
-	if err := inRange("cost_usd", o.CostUSD, 0, MaxCostUSD); err != nil {
-		return err
-	}
-	if err := inRange("duration_s", o.DurationS, 0, math.MaxFloat64); err != nil {
-		return err
-	}
-	if err := inRange("wait_s", o.WaitS, 0, math.MaxFloat64); err != nil {
-		return err
-	}
-	for name, n := range map[string]*int64{"tool_calls": o.ToolCalls, "tool_errors": o.ToolErrors} {
-		if n != nil && *n < 0 {
-			return fmt.Errorf("%s %d: a count is at least 0", name, *n)
-		}
-	}
-	if err := o.Tokens.validate(); err != nil {
-		return err
-	}
-	if o.Error != nil && !classes[o.Error.Class] {
+	if o.Error != nil && !o.Error.Class.failure() {
 		return fmt.Errorf("error.class %q: one of agent, timeout, provider, tool, harness, judge, budget is expected", o.Error.Class)
 	}
 	return o.validateVotes()
 }
 
-var classes = map[State]bool{Agent: true, Timeout: true, Provider: true, Tool: true, Harness: true, Judge: true, Budget: true, NotRun: true}
+// failure says whether s is the class of an error.
+func (s State) failure() bool { return s != Scored && slices.Contains(States, s) }
 
 func (t *Tokens) validate() error {
 	if t == nil {
 		return nil
 	}
-	for _, f := range []struct {
-		name string
-		n    *int64
-	}{{"input", t.Input}, {"cache_read", t.CacheRead}, {"cache_write", t.CacheWrite}, {"output", t.Output}} {
-		if f.n != nil && *f.n < 0 {
-			return fmt.Errorf("tokens.%s %d: a count is at least 0 (null = unknown)", f.name, *f.n)
+	return cmp.Or(notNegative("tokens.input", t.Input), notNegative("tokens.cache_read", t.CacheRead),
+		notNegative("tokens.cache_write", t.CacheWrite), notNegative("tokens.output", t.Output))
+}
+
+func notNegative(name string, n *int64) error {
+	if n == nil || *n >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %d: a count is at least 0 (null = unknown)", name, *n)
+}
+
+func (o *Outcome) validateVotes() error {
+	if len(o.Judges) > maxVotes {
+		return fmt.Errorf("judges: %d votes, at most %d are read", len(o.Judges), maxVotes)
+	}
+	for i := range o.Judges {
+		v := &o.Judges[i]
+		if err := v.validate(); err != nil {
+			return fmt.Errorf("judges[%d].%w", i, err)
+		}
+		for j := range i {
+			if o.Judges[j].Name == v.Name {
+				return fmt.Errorf("judges[%d].name %q stands twice: one vote a judge (single votes go into samples)", i, v.Name)
+			}
 		}
 	}
 	return nil
 }
 
-func (o *Outcome) validateVotes() error {
-	seen := map[string]bool{}
-	for i, v := range o.Judges {
-		at := fmt.Sprintf("judges[%d]", i)
-		if v.Name == "" {
-			return fmt.Errorf("%s.name is missing", at)
-		}
-		if seen[v.Name] {
-			return fmt.Errorf("%s.name %q stands twice: one vote a judge (single votes go into samples)", at, v.Name)
-		}
-		seen[v.Name] = true
-		switch v.Kind {
-		case "", "code", "model", "human":
-		default:
-			return fmt.Errorf("%s.kind %q: one of code, model, human is expected", at, v.Kind)
-		}
-		lo, hi := v.Range()
-		if !(lo < hi) {
-			return fmt.Errorf("%s.scale [%v, %v]: the first must be below the second", at, lo, hi)
-		}
-		if err := inRange(at+".score", v.Score, lo, hi); err != nil {
-			return err
-		}
-		if err := inRange(at+".cost_usd", v.CostUSD, 0, MaxCostUSD); err != nil {
-			return err
-		}
+// maxVotes bounds the judges of one outcome.
+const maxVotes = 1000
+
+func (v *Vote) validate() error {
+	if v.Name == "" {
+		return errors.New("name is missing")
 	}
-	return nil
+	switch v.Kind {
+	case "", "code", "model", "human":
+	default:
+		return fmt.Errorf("kind %q: one of code, model, human is expected", v.Kind)
+	}
+	lo, hi := v.Range()
+	if !(lo < hi) {
+		return fmt.Errorf("scale [%v, %v]: the first must be below the second", lo, hi)
+	}
+	return cmp.Or(inRange("score", v.Score, lo, hi), inRange("cost_usd", v.CostUSD, 0, MaxCostUSD))
 }
 
 // Range is the lowest and highest score that the judge may give.

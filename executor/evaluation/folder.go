@@ -1,0 +1,120 @@
+package evaluation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Tree is the private folder of one process. Its parts are siblings, so that a
+// process that looks around its working folder sees nothing but its own files.
+type Tree struct{ Root string }
+
+// NewTree makes a private folder, readable by its owner only, below workRoot or
+// (if that is "" or lies inside a git repository) below another temporary folder.
+func NewTree(workRoot string) (Tree, error) {
+	base, err := workBase(workRoot)
+	if err != nil {
+		return Tree{}, err
+	}
+	root, err := os.MkdirTemp(base, "benchbatch-")
+	if err != nil {
+		return Tree{}, err
+	}
+	t := Tree{root}
+	for _, d := range []string{t.Work(), t.Out(), t.Home(), t.Tmp()} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return t, errors.Join(err, t.Remove())
+		}
+	}
+	return t, nil
+}
+
+// Work is the working folder.
+func (t Tree) Work() string { return filepath.Join(t.Root, "work") }
+
+// Out is where the process writes its results.
+func (t Tree) Out() string { return filepath.Join(t.Root, "out") }
+
+// Home is the empty home.
+func (t Tree) Home() string { return filepath.Join(t.Root, "home") }
+
+// Tmp is for temporary files.
+func (t Tree) Tmp() string { return filepath.Join(t.Root, "tmp") }
+
+// Job is the job file.
+func (t Tree) Job() string { return filepath.Join(t.Root, "job.json") }
+
+// File is another file or folder of the tree.
+func (t Tree) File(name string) string { return filepath.Join(t.Root, name) }
+
+// Remove deletes the tree, folders without write permission included.
+func (t Tree) Remove() error {
+	if os.RemoveAll(t.Root) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(t.Root, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(t.Root)
+}
+
+// workBase chooses a folder that is not inside a repository.
+func workBase(workRoot string) (string, error) {
+	var tried []string
+	for _, dir := range []string{workRoot, os.TempDir(), "/tmp", "/var/tmp"} {
+		if dir == "" {
+			continue
+		}
+		real, why := usableBase(dir)
+		if why == "" {
+			return real, nil
+		}
+		tried = append(tried, why)
+	}
+	return "", fmt.Errorf("no folder for private working folders: %s; set TMPDIR to a writable folder outside any repository", strings.Join(tried, "; "))
+}
+
+func usableBase(dir string) (real, why string) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err.Error()
+	}
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return "", err.Error()
+	}
+	if repo := repository(real); repo != "" {
+		return "", fmt.Sprintf("%s is inside the repository %s", dir, repo)
+	}
+	probe, err := os.MkdirTemp(real, "benchbatch-")
+	if err != nil {
+		return "", err.Error()
+	}
+	if err := os.Remove(probe); err != nil {
+		return "", err.Error()
+	}
+	return real, ""
+}
+
+// repository is the folder with a .git above dir, or "".
+func repository(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,215 @@
+package evaluation
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// program is a process that is ready to start.
+type program struct {
+	tree    Tree
+	command []string
+	env     []string
+	stdin   string
+	memory  int64
+	cpus    float64
+}
+
+// runner prepares the runner for some tasks: a private folder with copies of
+// what its digest covers, the job, and the environment.
+func (m *measurement) runner(n int, tasks []batch.Task) (*program, error) {
+	s := m.req.Spec
+	names := slices.Concat(s.Recipe.Include, m.req.Agent.Files, s.Runner.Files, m.files.CommandFiles(s.Runner.Command))
+	p, err := m.program(s.Runner.Command, names, m.req.job(n, tasks, !m.scored()), m.runnerVars())
+	if err != nil {
+		return nil, err
+	}
+	if s.Brain != "" {
+		if err := m.files.Place(p.tree.Work(), s.Brain, m.req.brainPlacement()); err != nil {
+			p.tree.Remove()
+			return nil, err
+		}
+	}
+	if s.Runner.MLflow {
+		p.env = append(p.env, m.req.MLflowEnv...)
+	}
+	p.memory, p.cpus = s.Recipe.Limits.Memory, s.Recipe.Limits.CPUs
+	return p, nil
+}
+
+func (m *measurement) runnerVars() Allowed {
+	r := m.req.Spec.Runner
+	return Allowed{r.Env, r.PassEnv, r.Secrets}
+}
+
+func (m *measurement) program(command, names []string, j job, vars Allowed) (p *program, err error) {
+	tree, err := NewTree(m.req.WorkRoot)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			tree.Remove()
+		}
+	}()
+	if err := m.files.Copy(tree.Work(), names...); err != nil {
+		return nil, err
+	}
+	if err := j.write(tree.Job()); err != nil {
+		return nil, err
+	}
+	home := tree.Home()
+	if m.req.Spec.Runner.Home == "user" {
+		if dir, ok := m.req.Lookup("HOME"); ok {
+			home = dir
+		}
+	}
+	env, err := Environ(tree, home, vars, m.req.Lookup)
+	return &program{tree: tree, command: command, env: env}, err
+}
+
+// launch runs a program and records it. failed says why it did not start.
+func (m *measurement) launch(ctx context.Context, s stage, p *program, limit time.Duration) (end Ended, failed string) {
+	m.launched = true
+	end, err := m.req.Launcher.Launch(ctx, Work{
+		Command: p.command, Dir: p.tree.Work(), Env: p.env, Stdin: p.stdin,
+		Stdout: p.tree.File("stdout.log"), Stderr: p.tree.File("stderr.log"),
+		Timeout: limit, Grace: m.req.Grace, CPUs: p.cpus, Memory: p.memory, MaxOutput: m.req.MaxOutput,
+	})
+	if err != nil {
+		failed = m.red.Text(err.Error())
+		m.final = "the " + s.Stage + " did not start: " + failed
+		m.problem("%s", m.final)
+	}
+	if s.Stage == "runner" {
+		m.spent += end.Ended.Sub(end.Started)
+	}
+	s.Started, s.Ended, s.ExitCode, s.Signal = end.Started, end.Ended, end.ExitCode, end.Signal
+	s.TimedOut, s.Interrupted, s.OutputCut, s.Left, s.Error = end.TimedOut, end.Interrupted, end.Cut, end.Left, failed
+	if end.Cut {
+		m.problem("attempt %d, %s: output beyond %d bytes was dropped", s.Attempt, s.Stage, m.req.MaxOutput)
+	}
+	m.stages = append(m.stages, s)
+	return end, failed
+}
+
+// gather keeps what a program left: its output folder at out, its logs and job
+// at the prefix logs. It returns where each file of the output folder went.
+func (m *measurement) gather(t Tree, out, logs string, l *lines) (map[string]string, error) {
+	for _, p := range l.problems {
+		m.problem("%s: %s", out, p)
+	}
+	kept, err := m.keep.folder(t.Out(), out)
+	if err != nil {
+		return kept, err
+	}
+	for _, name := range []string{"stdout.log", "stderr.log", "job.json"} {
+		if err := m.keep.logFile(t.File(name), logs+name); err != nil {
+			return kept, err
+		}
+	}
+	m.tail = m.end(t)
+	return kept, nil
+}
+
+// tailBytes is how much of a log's end is shown.
+const tailBytes = 4 << 10
+
+// end is the end of a program's errors, or of its output if there are none.
+func (m *measurement) end(t Tree) string {
+	for _, name := range []string{"stderr.log", "stdout.log"} {
+		if s := m.endOf(t.File(name)); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// endOf reads from well before the end, so that a secret is whole when it is
+// looked for.
+func (m *measurement) endOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil {
+		_, _ = f.Seek(max(0, info.Size()-tailBytes-int64(m.red.max)), io.SeekStart)
+	}
+	var b bytes.Buffer
+	if _, err := m.red.Copy(&b, f); err != nil {
+		return ""
+	}
+	s := b.Bytes()
+	s = s[max(0, len(s)-tailBytes):]
+	return printable(string(s))
+}
+
+// printable keeps lines and replaces other control characters.
+func printable(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = cutText(line, tailBytes)
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// watch reports progress while a runner writes its outcomes. The returned
+// function ends it.
+func (m *measurement) watch(out string) func() {
+	if m.req.Progress == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		seen := lineCounter{}
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if seen.more(out) {
+					m.progress(m.measured + seen.lines)
+				}
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+func (m *measurement) progress(done int) {
+	if m.req.Progress != nil {
+		total := len(m.req.Spec.Tasks)
+		m.req.Progress(min(done, total), total)
+	}
+}
+
+// lineCounter counts the lines of a growing file.
+type lineCounter struct {
+	at    int64 // bytes read
+	lines int
+}
+
+func (c *lineCounter) more(out string) bool {
+	f, err := openRegular(out, batch.FileOutcomes)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.NewSectionReader(f, c.at, 1<<20))
+	n := bytes.Count(b, []byte("\n"))
+	c.at += int64(len(b))
+	c.lines += n
+	return err == nil && n > 0
+}

@@ -1,0 +1,313 @@
+package evaluation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+)
+
+// measurement is an evaluation in the making.
+type measurement struct {
+	req   *Request
+	red   *Redactor
+	keep  *keeper
+	files *Copier
+
+	spent    time.Duration // of the runner's time limit
+	launched bool          // something may have been paid
+	final    string        // why a further attempt makes no sense
+	stages   []stage
+	problems []string
+	attempts []outcome.Attempt
+	last     map[string]outcome.Outcome // the accepted outcome of a task, or its last
+	tries    map[string]map[outcome.State]int
+	measured int // tasks with a score
+	tail     string
+}
+
+// Measure runs one evaluation and leaves its artifacts in r.Dir.
+func Measure(ctx context.Context, r Request) (Measured, error) {
+	m, err := newMeasurement(&r)
+	if err != nil {
+		return Measured{}, err
+	}
+	defer m.files.Close()
+	out := Measured{UUID: r.UUID, Started: time.Now().UTC()}
+	if err := m.run(ctx); err != nil {
+		if !m.launched {
+			return Measured{}, errors.Join(err, os.RemoveAll(m.keep.dir))
+		}
+		m.final = err.Error()
+		m.problem("the evaluation stopped: %v", err)
+	}
+	out.Ended = time.Now().UTC()
+	m.finish(ctx, &out)
+	out.Problems = m.allProblems()
+	out.Problems = out.Problems[:min(len(out.Problems), shownProblems)]
+	if err := m.evidence(out); err != nil {
+		return out, err
+	}
+	return out, m.save(&out)
+}
+
+func newMeasurement(r *Request) (*measurement, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Grace == 0 {
+		r.Grace = DefaultGrace
+	}
+	if r.Backoff == nil {
+		r.Backoff = backoff
+	}
+	if r.MaxOutput == 0 {
+		r.MaxOutput = DefaultMaxOutput
+	}
+	if r.MaxBundle == 0 {
+		r.MaxBundle = DefaultMaxBundle
+	}
+	if r.MaxFiles == 0 {
+		r.MaxFiles = DefaultMaxFiles
+	}
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(r.Dir, FileMeasured)); err == nil {
+		return nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
+	}
+	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
+	var err error
+	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
+		return nil, err
+	}
+	m.files, err = NewCopier(r.Spec.Dir, r.Files)
+	return m, err
+}
+
+func (r *Request) check() error {
+	switch {
+	case r.Spec == nil || len(r.Spec.Tasks) == 0:
+		return errors.New("evaluation: the request has no tasks")
+	case r.Launcher == nil || r.Lookup == nil || r.Dir == "" || r.UUID == "":
+		return errors.New("evaluation: the request needs Launcher, Lookup, Dir and UUID")
+	case len(r.Spec.Runner.Command) == 0:
+		return errors.New("evaluation: runner.command is empty")
+	}
+	return nil
+}
+
+// backoff doubles from one second, give or take a quarter, up to half a minute.
+func backoff(attempt int) time.Duration {
+	d := min(time.Second<<min(attempt-2, 5), 30*time.Second)
+	return d*3/4 + rand.N(d/2)
+}
+
+// run makes attempts until every task has a score or may not be tried again.
+func (m *measurement) run(ctx context.Context) error {
+	pending := m.req.Spec.Tasks
+	for n := 1; len(pending) > 0; n++ {
+		if n > 1 && !sleep(ctx, m.req.Backoff(n)) {
+			return nil
+		}
+		got, err := m.attempt(ctx, n, pending)
+		pending = m.settle(n, pending, got)
+		if err != nil || ctx.Err() != nil || m.final != "" || m.left() <= 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// limit is the time limit of the whole evaluation, attempts together.
+func (m *measurement) limit() time.Duration {
+	if d := m.req.Spec.Runner.Timeout; d > 0 {
+		return d
+	}
+	return time.Hour
+}
+
+// left is what remains of it.
+func (m *measurement) left() time.Duration { return m.limit() - m.spent }
+
+// settle records an attempt's outcomes and returns the tasks to try again.
+// Tasks that the attempt did not reach are not in got.
+func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.Outcome) []batch.Task {
+	var again []batch.Task
+	for _, t := range tasks {
+		o, ok := got[t.ID]
+		if !ok {
+			continue
+		}
+		o.Attempt = n
+		m.last[t.ID] = o
+		m.attempts = append(m.attempts, outcome.Attempt{Accepted: o.Score != nil, Outcome: o})
+		if o.Score != nil {
+			m.measured++
+			continue
+		}
+		used := m.tries[t.ID]
+		if used == nil {
+			used = map[outcome.State]int{}
+			m.tries[t.ID] = used
+		}
+		used[o.State]++
+		if o.State != outcome.Judge && used[o.State] <= m.retries(o.State) {
+			again = append(again, t)
+		}
+	}
+	return again
+}
+
+// retries is how often a task may be tried again for a reason.
+func (m *measurement) retries(class outcome.State) int {
+	if n, ok := m.req.Spec.Retry[string(class)]; ok {
+		return n
+	}
+	switch class {
+	case outcome.Provider:
+		return 2
+	case outcome.Harness, outcome.Judge:
+		return 1
+	}
+	return 0
+}
+
+func (m *measurement) problem(format string, args ...any) {
+	m.problems = append(m.problems, m.red.Text(fmt.Sprintf(format, args...)))
+}
+
+// finish gives every task an outcome and the evaluation its state.
+func (m *measurement) finish(ctx context.Context, out *Measured) {
+	tasks := m.req.Spec.Tasks
+	index := make(map[string]int, len(tasks))
+	panel := make([]string, len(tasks))
+	for i, t := range tasks {
+		index[t.ID], panel[i] = i, t.ID
+		o, ok := m.last[t.ID]
+		if !ok {
+			o = outcome.Failed(t.ID, outcome.NotRun, m.notReached(ctx))
+		}
+		out.Outcomes = append(out.Outcomes, o)
+	}
+	slices.SortStableFunc(m.attempts, func(a, b outcome.Attempt) int {
+		if a.Attempt != b.Attempt {
+			return a.Attempt - b.Attempt
+		}
+		return index[a.Task] - index[b.Task]
+	})
+	out.Attempts, out.LogTail = m.attempts, m.tail
+	missing := outcome.Missing(out.Outcomes)
+	err := outcome.Check(out.Outcomes, panel, m.req.Spec.Valid.Allowed(len(panel)))
+	switch {
+	case missing == 0 && err == nil:
+		out.State = batch.StateComplete
+	case ctx.Err() != nil:
+		out.State = batch.StateInterrupted
+		out.Reason = fmt.Sprintf("interrupted; %d of %d tasks have a score", len(panel)-missing, len(panel))
+	case err == nil:
+		out.State = batch.StatePartial
+		out.Reason = fmt.Sprintf("%d of %d tasks are missing, which is allowed; %s", missing, len(panel), usualFailure(out.Outcomes))
+	default:
+		out.State = batch.StateIncomplete
+		out.Reason = err.Error() + "; " + usualFailure(out.Outcomes)
+	}
+}
+
+func (m *measurement) notReached(ctx context.Context) string {
+	switch {
+	case m.final != "":
+		return cutText("not reached: "+m.final, 500)
+	case ctx.Err() != nil:
+		return "not reached: interrupted"
+	}
+	return "not reached"
+}
+
+// usualFailure is the message that most missing tasks share.
+func usualFailure(outcomes []outcome.Outcome) string {
+	count := map[string]int{}
+	best := ""
+	for _, o := range outcomes {
+		if o.Score != nil || o.Error == nil {
+			continue
+		}
+		key := string(o.Error.Class) + ": " + cutText(o.Error.Message, 200)
+		count[key]++
+		if count[key] > count[best] {
+			best = key
+		}
+	}
+	return fmt.Sprintf("%d× %s", count[best], best)
+}
+
+// shownProblems is how many problems a Measured lists.
+const shownProblems = 50
+
+// stage is one process of the evaluation, as evaluation.json tells it.
+type stage struct {
+	Attempt     int       `json:"attempt"`
+	Stage       string    `json:"stage"` // runner, check or judge
+	Try         int       `json:"try,omitempty"`
+	Task        string    `json:"task,omitempty"` // unit task and checks
+	Tasks       int       `json:"tasks"`
+	Started     time.Time `json:"started"`
+	Ended       time.Time `json:"ended"`
+	ExitCode    int       `json:"exit_code"`
+	Signal      string    `json:"signal,omitempty"`
+	TimedOut    bool      `json:"timed_out,omitempty"`
+	Interrupted bool      `json:"interrupted,omitempty"`
+	OutputCut   bool      `json:"output_cut,omitempty"`
+	Left        int       `json:"processes_left,omitempty"`
+	Error       string    `json:"error,omitempty"` // why it did not start
+}
+
+// evidence writes our own two files into the bundle and lists the problems.
+func (m *measurement) evidence(out Measured) error {
+	doc, err := json.MarshalIndent(map[string]any{
+		"schema": 1, "evaluation": m.req.UUID, "benchmark": m.req.Spec.Benchmark, "cell": m.req.Cell, "slot": m.req.Slot,
+		"state": out.State, "reason": out.Reason, "started": out.Started, "ended": out.Ended, "processes": m.stages,
+	}, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := m.keep.text("evaluation.json", append(doc, '\n')); err != nil {
+		return err
+	}
+	all := m.allProblems()
+	if len(all) == 0 {
+		return nil
+	}
+	var b []byte
+	for _, p := range all {
+		b = append(append(b, p...), '\n')
+	}
+	return m.keep.text("problems.txt", b)
+}
+
+func (m *measurement) allProblems() []string {
+	var all []string
+	for _, p := range slices.Concat(m.problems, m.keep.skipped) {
+		all = append(all, cutText(p, 1000))
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+)
+
+// adopt makes this process the parent of orphans below it, so that they can be
+// found and reaped, and hides its environment and open files from processes of
+// the same user (not from root).
+var adopt = sync.OnceFunc(func() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+})
+
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func limit(pid int, w evaluation.Work) {
+	if w.Memory > 0 {
+		n := uint64(w.Memory)
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: n, Max: n}, nil)
+	}
+}
+
+// waitExit waits until the process has exited and leaves it to be reaped.
+func waitExit(cmd *exec.Cmd) {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+}
+
+func reap(cmd *exec.Cmd) *os.ProcessState {
+	_ = cmd.Wait()
+	return cmd.ProcessState
+}
+
+// sweep ends the processes of a launch that left its group, and returns how many
+// there were. They are killed through a handle taken before they are looked at,
+// so a number that was reused meanwhile hits nobody.
+func sweep(w evaluation.Work) int {
+	job := variable(w.Env, "BENCHBATCH_JOB")
+	if job == "" {
+		return 0
+	}
+	s := sweeper{mark: []byte("\x00BENCHBATCH_JOB=" + job + "\x00"), tree: filepath.Dir(job), self: os.Getpid(), found: map[int]bool{}}
+	for deadline := time.Now().Add(killWait); s.pass() && time.Now().Before(deadline); {
+		time.Sleep(2 * time.Millisecond)
+	}
+	for pid := range s.found {
+		s.reap(pid)
+	}
+	return len(s.found)
+}
+
+type sweeper struct {
+	mark  []byte // of the environment
+	tree  string // the launch's private folder
+	self  int
+	found map[int]bool
+}
+
+// pass kills every process of the launch and says whether there was any.
+func (s *sweeper) pass() bool {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return false
+	}
+	names, _ := dir.Readdirnames(-1)
+	dir.Close()
+	any := false
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == s.self {
+			continue
+		}
+		if s.found[pid] {
+			s.reap(pid)
+		}
+		any = s.kill(pid) || any
+	}
+	return any
+}
+
+// reap takes the status of a process that was killed, if it became our child.
+func (s *sweeper) reap(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
+
+func (s *sweeper) kill(pid int) bool {
+	if !s.ours(pid) {
+		return false
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	if !s.ours(pid) {
+		return false
+	}
+	s.found[pid] = true
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	return true
+}
+
+// ours says whether a process carries the launch's job, or is an orphan that we
+// adopted and that still stands in the launch's private folder.
+func (s *sweeper) ours(pid int) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	env, err := os.ReadFile(proc + "/environ")
+	if err != nil {
+		return false
+	}
+	if bytes.Contains(append([]byte{0}, env...), s.mark) {
+		return true
+	}
+	cwd, err := os.Readlink(proc + "/cwd")
+	if err != nil || !strings.HasPrefix(cwd+"/", s.tree+"/") {
+		return false
+	}
+	return parent(proc) == s.self
+}
+
+// parent is the fourth field of /proc/PID/stat, behind the name in parentheses.
+func parent(proc string) int {
+	b, err := os.ReadFile(proc + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	pid, _ := strconv.Atoi(fields[1])
+	return pid
+}
