@@ -85,13 +85,15 @@ func (k *checker) checkHead() {
 	k.id("version", s.Version)
 	s.Question = strings.TrimSpace(s.Question)
 	k.line("question", strings.ReplaceAll(s.Question, "\n", " "), 1000)
-	k.literal("experiment", s.Experiment, 250)
+	if k.given("experiment") {
+		k.literal("experiment", s.Experiment, 250)
+	}
 	within(k, "repeats", s.Repeats, 1, 1000)
 }
 
 func (k *checker) checkAgents() {
 	var names []named
-	if len(k.s.Agents) == 0 && k.given("agents") && k.isList("agents") {
+	if len(k.s.Agents) == 0 {
 		k.c.add("agents", "no agent", "name one, or remove the key to have one agent called default")
 	}
 	for i, a := range k.s.Agents {
@@ -104,9 +106,6 @@ func (k *checker) checkAgents() {
 	k.distinct("agents", names)
 }
 
-// isList says that a field was read as a list: an empty list, not a wrong value.
-func (k *checker) isList(field string) bool { return k.c.at[field].value == "" }
-
 // orAround is the field if it is written, or else the one around it.
 func (k *checker) orAround(field string) string {
 	if k.given(field) {
@@ -116,7 +115,7 @@ func (k *checker) orAround(field string) string {
 }
 
 func (k *checker) checkModels() {
-	if len(k.s.Models) == 0 && (!k.given("models") || k.isList("models")) {
+	if len(k.s.Models) == 0 {
 		k.missing("models", "name at least one, such as [provider/model]")
 	}
 	var names []named

@@ -10,6 +10,9 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
+// maxVariants bounds what one batch compares.
+const maxVariants = 10_000
+
 // checkReferences checks that what is named elsewhere in the spec exists.
 func (k *checker) checkReferences() {
 	s := k.s
@@ -35,7 +38,10 @@ func (k *checker) checkReferences() {
 		}
 		k.line(at+".why", e.Why, 500)
 	}
-	if len(s.Agents) > 0 && len(s.Models) > 0 && len(s.Variants()) == 0 {
+	if n := len(s.Agents) * len(s.Models); n > maxVariants {
+		k.c.add("models", fmt.Sprintf("%d agents on %d models are %d variants: at most %d are allowed", len(s.Agents), len(s.Models), n, maxVariants),
+			"split the benchmark")
+	} else if n > 0 && len(s.Variants()) == 0 {
 		k.c.add("exclude", "nothing is left to measure", "remove an exclusion")
 	}
 	k.checkWithdrawn()

@@ -14,7 +14,7 @@ const longest = 30 * 24 * time.Hour // that anything may take
 
 func (k *checker) checkRunner() {
 	r := k.s.Runner
-	if len(r.Command) == 0 && k.isList("runner.command") {
+	if len(r.Command) == 0 {
 		k.missing("runner.command", "write the program as a list of words, such as [./run.sh]")
 	}
 	k.oneOf("runner.unit", r.Unit, "evaluation", "task")
@@ -40,7 +40,7 @@ func (k *checker) checkJudgeStage() {
 	if j == nil {
 		return
 	}
-	if len(j.Command) == 0 && k.isList("judge.command") {
+	if len(j.Command) == 0 {
 		k.missing("judge.command", "write the program as a list of words, such as [./judge.sh]")
 	}
 	within(k, "judge.timeout", j.Timeout, time.Second, longest)
@@ -58,19 +58,13 @@ func (k *checker) checkNames(at string, env, pass, secrets []string) {
 	}{{"env", env}, {"pass_env", pass}, {"secrets", secrets}} {
 		for i, name := range list.names {
 			field := fmt.Sprintf("%s.%s[%d]", at, list.key, i)
-			if name == "" {
-				continue
-			}
-			k.checkName(field, name)
+			ok := k.checkName(field, name)
 			if f, taken := first[name]; taken {
 				k.c.add(field, "the variable is named twice: also in "+f, "keep one of both")
 			} else {
 				first[name] = field
 			}
-			if list.key != "env" || !envPattern.MatchString(name) {
-				continue
-			}
-			if _, set := k.env(name); !set {
+			if _, set := k.env(name); ok && !set && list.key == "env" {
 				k.c.add(field, "the environment variable is not set, and its value is part of the identity",
 					fmt.Sprintf("set %s, or list it in pass_env if it cannot change a result", name))
 			}
@@ -78,17 +72,22 @@ func (k *checker) checkNames(at string, env, pass, secrets []string) {
 	}
 }
 
-func (k *checker) checkName(field, name string) {
+// checkName checks the name of a variable and says whether it may be listed.
+func (k *checker) checkName(field, name string) bool {
 	switch {
 	case !envPattern.MatchString(name):
 		k.c.add(field, "not the name of an environment variable", "write the name alone, such as REGION")
 	case name == "HOME":
 		k.c.add(field, "the runner has a HOME of its own", "write home: user to keep the user's")
-	case name == "PATH" || name == "LANG" || strings.HasPrefix(name, "BENCHBATCH_"):
+	case name == "PATH" || name == "LANG" || name == "TMPDIR" || strings.HasPrefix(name, "BENCHBATCH_"):
 		k.c.add(field, "the variable is always set", "remove it")
-	case strings.HasPrefix(name, "MLFLOW_") && !k.s.Runner.MLflow:
-		k.c.add(field, "who can read the tracking server can read the answers", "write mlflow: true if the runner must, or remove it")
+	case strings.HasPrefix(name, "MLFLOW_"):
+		k.c.add(field, "MLflow's variables are not passed by name: who can read the tracking server can read the answers",
+			"write mlflow: true in runner if it must see the server, or remove it")
+	default:
+		return true
 	}
+	return false
 }
 
 // PreflightFor is the tiny call that shows whether a model answers: the spec's,
@@ -220,7 +219,11 @@ func (k *checker) checkReuse() {
 		}
 	}
 	for i, e := range r.Experiments {
-		k.literal(fmt.Sprintf("reuse.experiments[%d]", i), e, 250)
+		at := fmt.Sprintf("reuse.experiments[%d]", i)
+		k.literal(at, e, 250)
+		if e == "" {
+			k.c.add(at, "the name is empty", "remove it")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, field, form string) {
 	d.c.at[field] = pos
 	switch {
 	case !standardTags[n.ShortTag()]:
-		d.c.addAt(pos, field, "unknown tag "+plain(n.ShortTag()), "remove the tag")
+		d.c.addUnread(pos, field, "unknown tag "+plain(n.ShortTag()), "remove the tag")
 		return
 	case isNull(n):
 		d.noValue(pos, field)
@@ -107,7 +108,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, pos position, field, form
 		d.scalar(n, pos, field, func(s string) error {
 			got, err := parse(s)
 			v.SetInt(got)
-			return unquoted(n, form, err)
+			return unlessQuoted(n, form, err)
 		}, remedy)
 	case reflect.Float64:
 		parse, remedy := parseFloat, "write a number such as 0.5"
@@ -117,15 +118,15 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, pos position, field, form
 		d.scalar(n, pos, field, func(s string) error {
 			got, err := parse(s)
 			v.SetFloat(got)
-			return unquoted(n, form, err)
+			return unlessQuoted(n, form, err)
 		}, remedy)
 	default:
 		panic("spec: no way to read a field of type " + v.Type().String())
 	}
 }
 
-// unquoted refuses a number in quotes: it is text.
-func unquoted(n *yaml.Node, form string, err error) error {
+// unlessQuoted refuses a number in quotes: it is text.
+func unlessQuoted(n *yaml.Node, form string, err error) error {
 	if err == nil && form == "" && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
 		return fmt.Errorf("text, not a number: remove the quotes")
 	}
@@ -135,11 +136,11 @@ func unquoted(n *yaml.Node, form string, err error) error {
 // scalar hands the text of a scalar to read.
 func (d *decoder) scalar(n *yaml.Node, pos position, field string, read func(string) error, remedy string) {
 	if n.Kind != yaml.ScalarNode {
-		d.c.addAt(pos, field, "one value expected, found a "+kindOf(n), remedy)
+		d.c.addUnread(pos, field, "one value expected, found a "+kindOf(n), remedy)
 		return
 	}
 	if err := read(n.Value); err != nil {
-		d.c.addAt(pos, field, err.Error(), remedy)
+		d.c.addUnread(pos, field, err.Error(), remedy)
 	}
 }
 
@@ -150,7 +151,11 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, field string) {
 		if n.Kind == yaml.ScalarNode && !strings.ContainsAny(n.Value, "\n\x1b") {
 			remedy = "write [" + plain(n.Value) + "]"
 		}
-		d.c.add(field, "a list expected, found "+withArticle(n), remedy)
+		d.c.addUnread(d.c.at[field], field, "a list expected, found "+withArticle(n), remedy)
+		return
+	}
+	if len(n.Content) > maxList {
+		d.c.addUnread(d.c.at[field], field, fmt.Sprintf("%d entries: at most %d are allowed", len(n.Content), maxList), "")
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -184,7 +189,7 @@ func (d *decoder) unknown(kv pair, known []string, name string) {
 		return
 	}
 	for _, in := range d.pairs(kv.value, name) {
-		if k := in.key.Value; !contains(inside, k) {
+		if k := in.key.Value; !slices.Contains(inside, k) {
 			d.unknown(in, inside, join(name, k))
 		}
 	}
@@ -210,7 +215,7 @@ func (d *decoder) pairs(n *yaml.Node, field string) []pair {
 		n = n.Alias
 	}
 	if n.Kind != yaml.MappingNode {
-		d.c.add(field, "keys with values expected, found "+withArticle(n), "write key: value")
+		d.c.addUnread(d.c.at[field], field, "keys with values expected, found "+withArticle(n), "write key: value")
 		return nil
 	}
 	var own, merged []pair
@@ -259,10 +264,10 @@ func (d *decoder) merge(n *yaml.Node, field string) []pair {
 
 func (d *decoder) noValue(pos position, field string) {
 	if strings.HasSuffix(field, "]") {
-		d.c.addAt(pos, field, "the entry is empty", "remove it, or write its text in quotes")
+		d.c.addUnread(pos, field, "the entry is empty", "remove it, or write its text in quotes")
 		return
 	}
-	d.c.addAt(pos, field, "the key has no value", "give one, or remove the key to get the default")
+	d.c.addUnread(pos, field, "the key has no value", "give one, or remove the key to get the default")
 }
 
 var wordPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

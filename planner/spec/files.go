@@ -114,11 +114,10 @@ func (k *checker) find(field, written string) (string, fs.FileInfo, bool) {
 		k.c.add(field, message, remedy)
 		return "", nil, false
 	}
-	if written == "" {
-		return "", nil, false
-	}
 	clean := path.Clean(written)
 	switch {
+	case written == "":
+		return refuse("the path is empty", "remove it")
 	case strings.Contains(written, `\`):
 		return refuse("holds a backslash", "write / between folders")
 	case path.IsAbs(written):
@@ -179,57 +178,4 @@ func outputAmong(files []string) string {
 		}
 	}
 	return ""
-}
-
-// commandFiles finds the files and folders that the words of a command name.
-func (k *checker) commandFiles(field string, words []string, part batch.Part) []entry {
-	var out []entry
-	seen := map[string]bool{}
-	for i, w := range words {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		name, relative := k.wordPath(at, i, w)
-		if name == "" {
-			continue
-		}
-		if !relative {
-			// Any word may happen to be a path; one that is no path is just a word.
-			info, err := k.root.Lstat(path.Clean(name))
-			if err != nil || (info.IsDir() && !strings.Contains(name, "/")) {
-				continue
-			}
-		}
-		e, ok := k.entry(at, name, "file", part)
-		if ok && !seen[e.path] {
-			seen[e.path] = true
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// wordPath is the path that a word of a command may name ("" = none), and
-// whether it must exist.
-func (k *checker) wordPath(field string, i int, w string) (name string, must bool) {
-	if rel, inside := strings.CutPrefix(w, k.s.Dir+"/"); inside {
-		k.c.add(field, "an absolute path into the spec's folder: what runs is a copy of it", "write ./"+plain(rel))
-		return "", false
-	}
-	if strings.HasPrefix(w, "-") {
-		_, w, _ = strings.Cut(w, "=")
-	}
-	switch {
-	case w == "" || w == "." || w == ".." || path.IsAbs(w) || len(w) > 1024 || strings.ContainsAny(w, "\n\\"):
-		return "", false
-	case strings.HasPrefix(w, "./"), strings.HasPrefix(w, "../"):
-		return w, true
-	case i == 0 && strings.Contains(w, "/"):
-		return w, true
-	}
-	if i == 0 {
-		if info, err := k.root.Lstat(w); err == nil && info.Mode().IsRegular() {
-			k.c.add(field, "a program without a folder is looked up in PATH, and a file of this name stands beside the spec", "write ./"+plain(w)+" to run that file")
-		}
-		return "", false
-	}
-	return w, false
 }

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,23 +50,19 @@ func fieldOf(v reflect.Value, key string) (reflect.Value, reflect.StructField, b
 
 // remedyForKey says which key was probably meant.
 func remedyForKey(key string, known []string) string {
-	near := nearest(key, known)
-	rest := "known here: " + strings.Join(known, ", ")
-	if len(known) > 12 {
-		rest = ""
+	var parts []string
+	if near := nearest(key, known); near != "" {
+		parts = append(parts, "did you mean "+near+"?")
+	} else if places := keyPlaces(key); len(places) > 0 {
+		parts = append(parts, "it belongs in "+strings.Join(places, " or "))
 	}
-	places := keyPlaces(key)
-	switch {
-	case near != "" && rest != "":
-		return fmt.Sprintf("did you mean %s? (%s)", near, rest)
-	case near != "":
-		return fmt.Sprintf("did you mean %s?", near)
-	case len(places) > 0:
-		return "it belongs in " + strings.Join(places, " or ")
-	case rest != "":
-		return rest
+	if len(known) <= 12 {
+		return strings.Join(append(parts, "known here: "+strings.Join(known, ", ")), " ")
 	}
-	return "known here: " + strings.Join(known, ", ")
+	if len(parts) == 0 {
+		parts = append(parts, "the nearest known keys are "+strings.Join(closest(key, known, 3), ", "))
+	}
+	return parts[0]
 }
 
 // keyPlaces lists where in a spec a key is known.
@@ -113,6 +108,15 @@ func nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// closest lists the n known words with the smallest edit distances.
+func closest(word string, known []string, n int) []string {
+	sorted := slices.Clone(known)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		return distance(folded(word), folded(a)) - distance(folded(word), folded(b))
+	})
+	return sorted[:min(n, len(sorted))]
 }
 
 func folded(s string) string {
@@ -173,5 +177,3 @@ func keysAnywhere(key string) []string {
 	walk(reflect.TypeFor[Spec]())
 	return out
 }
-
-func contains(words []string, w string) bool { return slices.Contains(words, w) }

@@ -20,10 +20,10 @@ import (
 // What is wrong comes back all at once as Problems, in file order.
 func Load(path string, env func(string) (string, bool)) (*Spec, error) {
 	c := newCollector(path)
-	raw, err := readFile(os.Open, path, maxFile)
+	raw, err := readSpec(path)
 	if err != nil {
 		c.addAt(position{}, "", fileMessage(err), "name a spec, such as benchmark.yaml; `benchbatch init DIR` writes one")
-		return nil, c.problems()
+		return nil, c.err()
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -39,16 +39,25 @@ func Load(path string, env func(string) (string, bool)) (*Spec, error) {
 	s.Path, s.Dir, s.Raw, s.at = path, dir, raw, c.at
 	node := parseYAML(c, raw)
 	if node == nil {
-		return nil, c.problems()
+		return nil, c.err()
 	}
 	(&decoder{c}).decode(node, reflect.ValueOf(s).Elem(), "", "")
 	k := &checker{c: c, s: s, root: root, env: lookup(env)}
 	k.fillIn()
 	k.check()
-	if err := c.problems(); err != nil {
+	if err := c.err(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readSpec reads the file at path, which must be a regular one: opening a pipe
+// could wait for ever.
+func readSpec(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, errors.New("is not a regular file")
+	}
+	return readFile(os.Open, path, maxFile)
 }
 
 // defaults is a spec before it is read. Defaults never change: a field at its

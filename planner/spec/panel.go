@@ -175,7 +175,7 @@ func (p *panelReader) task(line int, members []member) {
 				continue
 			}
 			if number := inexact(m.value); number != "" {
-				wrong("the number "+short(number)+" has more digits than every reader keeps", "write it in quotes")
+				wrong("the number "+short(number)+" is not kept exactly by every JSON reader", "write it in quotes")
 			}
 			if m.name == "input" {
 				t.Input = json.RawMessage(m.value)

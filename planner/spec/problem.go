@@ -11,13 +11,13 @@ import (
 
 // Problem is one thing that is wrong with a spec or a file it names.
 type Problem struct {
-	File    string // as given, or relative to the spec's folder
-	Line    int    // 1-based; 0 = the whole file
-	Column  int    // 1-based; 0 = the whole line
-	Field   string // such as agents[1].settings.temperature; may be empty
-	Value   string // as written; may be empty
-	Message string // what is wrong
-	Remedy  string // what would be right; may be empty
+	File    string `json:"file"`             // the spec as given, or a file it names beside it
+	Line    int    `json:"line,omitempty"`   // 1-based; 0 = the whole file
+	Column  int    `json:"column,omitempty"` // 1-based; 0 = the whole line
+	Field   string `json:"field,omitempty"`  // such as agents[1].settings.temperature
+	Value   string `json:"value,omitempty"`  // as written
+	Message string `json:"message"`          // what is wrong
+	Remedy  string `json:"remedy,omitempty"` // what would be right
 }
 
 // String is "file:line:column: field: message (value); remedy", on one line and
@@ -68,10 +68,11 @@ type position struct {
 
 // collector gathers problems of one file.
 type collector struct {
-	file  string
-	order int // of the file among the files of the spec
-	at    map[string]position
-	list  *[]located
+	file     string
+	order    int // of the file among the files of the spec
+	at       map[string]position
+	unread   map[string]bool // fields whose value could not be read
+	problems *[]located
 }
 
 type located struct {
@@ -80,21 +81,29 @@ type located struct {
 }
 
 func newCollector(file string) *collector {
-	return &collector{file: file, at: map[string]position{}, list: new([]located)}
+	return &collector{file: file, at: map[string]position{}, unread: map[string]bool{}, problems: new([]located)}
 }
 
 // sub gathers problems of a further file into the same list.
 func (c *collector) sub(file string, order int) *collector {
-	return &collector{file: file, order: order, at: map[string]position{}, list: c.list}
+	return &collector{file: file, order: order, at: map[string]position{}, unread: map[string]bool{}, problems: c.problems}
 }
 
 // add notes a problem with a field, at the place where the field or the nearest
-// field around it is written.
+// field around it is written. What could not be read is not checked further:
+// one mistake is one problem.
 func (c *collector) add(field, message, remedy string) {
 	pos, exact := c.at[field]
-	for around := field; around != "" && pos.line == 0; {
-		around = enclosing(around)
-		pos = c.at[around]
+	for around := field; ; around = enclosing(around) {
+		if c.unread[around] {
+			return
+		}
+		if pos.line == 0 {
+			pos = c.at[around]
+		}
+		if around == "" {
+			break
+		}
 	}
 	if !exact {
 		pos.value = ""
@@ -102,10 +111,16 @@ func (c *collector) add(field, message, remedy string) {
 	c.addAt(pos, field, message, remedy)
 }
 
+// addUnread notes a problem with a field whose value could not be read.
+func (c *collector) addUnread(pos position, field, message, remedy string) {
+	c.addAt(pos, field, message, remedy)
+	c.unread[field] = true
+}
+
 // addAt notes a problem at a known place.
 func (c *collector) addAt(pos position, field, message, remedy string) {
 	p := Problem{c.file, pos.line, pos.column, field, pos.value, message, remedy}
-	*c.list = append(*c.list, located{p, c.order})
+	*c.problems = append(*c.problems, located{p, c.order})
 }
 
 // enclosing is the field around a field: a.b[1] → a.b → a → "".
@@ -113,9 +128,9 @@ func enclosing(field string) string {
 	return field[:max(0, strings.LastIndexAny(field, ".["))]
 }
 
-// problems returns what was gathered in file order, or nil.
-func (c *collector) problems() error {
-	list := *c.list
+// err returns what was gathered in file order, or nil.
+func (c *collector) err() error {
+	list := *c.problems
 	if len(list) == 0 {
 		return nil
 	}
@@ -123,10 +138,12 @@ func (c *collector) problems() error {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	var out Problems
+	seen := map[Problem]bool{}
 	for _, l := range list {
-		if len(out) > 0 && out[len(out)-1] == l.Problem {
+		if seen[l.Problem] {
 			continue
 		}
+		seen[l.Problem] = true
 		if len(out) == maxProblems {
 			out = append(out, Problem{File: c.file, Message: fmt.Sprintf("and more: %d problems in all", len(list))})
 			break

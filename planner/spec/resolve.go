@@ -29,7 +29,7 @@ func Resolve(s *Spec, env func(string) (string, bool)) (*Resolved, error) {
 	if s.Judge != nil {
 		k.checkNames("judge", s.Judge.Env, nil, nil)
 	}
-	if err := c.problems(); err != nil {
+	if err := c.err(); err != nil {
 		return nil, err
 	}
 	r, err := m.resolve()

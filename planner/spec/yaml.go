@@ -18,6 +18,7 @@ const (
 	maxFile  = 1 << 20 // bytes
 	maxDepth = 32      // levels of nesting
 	maxNodes = 200_000 // values, aliases expanded
+	maxList  = 2000    // entries of one list
 )
 
 var bom = []byte("\xef\xbb\xbf")
