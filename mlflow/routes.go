@@ -42,6 +42,7 @@ var (
 	runsUpdate = route{"runs/update", http.MethodPost, "/api/2.0/mlflow/runs/update", set}
 	runsSearch = route{"runs/search", http.MethodPost, "/api/2.0/mlflow/runs/search", safe}
 	runsSetTag = route{"runs/set-tag", http.MethodPost, "/api/2.0/mlflow/runs/set-tag", set}
+	runsDelete = route{"runs/delete", http.MethodPost, "/api/2.0/mlflow/runs/delete", set}
 	// Equal parameters and equal points (key, value, time, step) are absorbed.
 	runsLogBatch = route{"runs/log-batch", http.MethodPost, "/api/2.0/mlflow/runs/log-batch", dedup}
 	// Equal inputs (name, digest) are absorbed.

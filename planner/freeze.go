@@ -47,7 +47,7 @@ func Freeze(p *Plan, parent ledger.Parent, experiment string, fates map[SlotKey]
 			}
 			r.Evaluations = append(r.Evaluations, evaluationOf(*s.Entry, s.Cell.Variant, s.Slot, true, !s.Own))
 		}
-		count(&r.Counts, slot.State)
+		r.Counts.Count(slot.State)
 		r.Slots = append(r.Slots, slot)
 	}
 	p.addUncounted(r, parent)
@@ -86,21 +86,5 @@ func evaluationOf(e ledger.Entry, v batch.Variant, slot int, counted, reused boo
 		Variant: v, RunID: e.Info.RunID, Evaluation: e.UUID, Cell: e.Identity.Cell, Slot: slot, State: e.State, Counted: counted, Reused: reused,
 		Foreign: e.Foreign, Batch: e.Batch, RunName: e.Info.RunName, User: e.User, Role: e.Role, Reason: e.Reason,
 		Started: e.Started(), Ended: e.Ended(), ArtifactURI: e.Info.ArtifactURI, Artifacts: artifacts,
-	}
-}
-
-func count(c *batch.Counts, s batch.SlotState) {
-	c.Planned++
-	switch s {
-	case batch.SlotReused:
-		c.Reused++
-	case batch.SlotDone:
-		c.Done++
-	case batch.SlotFailed:
-		c.Failed++
-	case batch.SlotSkipped:
-		c.Skipped++
-	default:
-		c.NotStarted++
 	}
 }

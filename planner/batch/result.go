@@ -43,6 +43,23 @@ func (c Counts) AddUp() bool {
 	return c.Planned == c.Reused+c.Done+c.Failed+c.Skipped+c.NotStarted
 }
 
+// Count adds one slot.
+func (c *Counts) Count(s SlotState) {
+	c.Planned++
+	switch s {
+	case SlotReused:
+		c.Reused++
+	case SlotDone:
+		c.Done++
+	case SlotFailed:
+		c.Failed++
+	case SlotSkipped:
+		c.Skipped++
+	default:
+		c.NotStarted++
+	}
+}
+
 // SlotState is how a planned repeat ended.
 type SlotState string
 

@@ -43,8 +43,14 @@ type Entry struct {
 	User      string
 	Foreign   bool // not logged by benchbatch
 	Artifacts []batch.Artifact
+	Score     *float64 // mean over tasks, as logged; nil = none
 	CostUSD   *float64 // as logged; nil = unknown
 	WallS     *float64 // seconds; nil = unknown
+}
+
+// Live says that the run has not ended.
+func (e Entry) Live() bool {
+	return e.Info.Status == mlflow.StatusRunning || e.Info.Status == mlflow.StatusScheduled
 }
 
 // Started is the run's start time in UTC.
@@ -96,7 +102,7 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 		switch {
 		case err != nil:
 			f.ignore(r, err)
-		case e.Info.Status == mlflow.StatusRunning || e.Info.Status == mlflow.StatusScheduled:
+		case e.Live():
 			f.Live = append(f.Live, e)
 		case e.Foreign:
 			foreign = append(foreign, e)
@@ -139,7 +145,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		Info: r.Info, UUID: r.Tag(TagEvaluation), Outcomes: batch.Digest(r.Tag(TagOutcomes)),
 		State: batch.EvaluationState(r.Tag(TagState)), Reason: r.Tag(TagReason), Batch: r.Tag(TagBatch), Agent: r.Tag(TagAgent), Model: r.Tag(TagModel),
 		Launcher: r.Tag(TagLauncher), Role: r.Tag(TagRole), User: r.Tag(tagUser), Foreign: r.Tag(TagState) == "",
-		CostUSD: metric(r, "cost_usd"), WallS: metric(r, "wall_s"),
+		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WallS: metric(r, "wall_s"),
 	}
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == "deleted" {

@@ -15,9 +15,12 @@ type Ledger struct {
 }
 
 // Open looks the experiment up. Where it does not exist, the ledger is empty
-// until Create is called.
+// until Create is called. With the name "" batches are looked for in all experiments.
 func Open(ctx context.Context, c *mlflow.Client, experiment string) (*Ledger, error) {
 	l := &Ledger{client: c, experiment: mlflow.Experiment{Name: experiment}}
+	if experiment == "" {
+		return l, nil
+	}
 	e, err := c.GetExperimentByName(ctx, experiment)
 	if errors.Is(err, mlflow.ErrNotFound) {
 		return l, nil

@@ -110,3 +110,24 @@ func (l *Ledger) OtherSchemes(ctx context.Context) (n int, scheme string, err er
 	}
 	return len(runs), runs[0].Tag(TagScheme), nil
 }
+
+// Children lists the evaluations that a batch has started, whatever became of them.
+func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
+	filter, err := where(condition{key: TagBatch, value: p.Info.RunID}, condition{key: TagKind, value: KindEvaluation})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{p.Info.ExperimentID}, Filter: filter, PageSize: 5000})
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, r := range runs {
+		if id, err := readIdentity(r); err == nil {
+			if e, err := entryOf(r, id.Recipe); err == nil {
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}

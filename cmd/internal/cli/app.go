@@ -1,0 +1,127 @@
+// Package cli is the command line: one file a command, flags, exit codes, wiring.
+//
+// Main runs a command against an App, which holds everything of the process that
+// a command may touch, so that a test can run any command inside itself.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// App is the process as commands see it.
+type App struct {
+	Args     []string // without the program's name
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Env      func(string) (string, bool)
+	Home     string // the user's home folder, "" = unknown
+	Dir      string // current folder, absolute
+	Terminal bool   // stderr is a terminal: progress bars are drawn
+	Now      func() time.Time
+	Signals  <-chan os.Signal // interrupts
+
+	asJSON bool
+	quiet  bool
+}
+
+// Process is the App of this process.
+func Process() *App {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	home, _ := os.UserHomeDir() // unknown: then there is no credentials file to read
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return &App{
+		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Home: home, Dir: dir,
+		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Now: time.Now, Signals: signals,
+	}
+}
+
+// Main runs the command and returns its exit code.
+func Main(a *App) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := a.root()
+	root.SetArgs(a.Args)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := root.ExecuteContext(ctx)
+	return a.finish(err)
+}
+
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "benchbatch",
+		Short: "Compare AI agents and models in frozen, dated batches, with MLflow as the source of truth",
+		Long: `benchbatch runs frozen benchmark batches of AI agents and models.
+
+It asks MLflow which repeats of each (agent, model) cell exist already, runs only
+the missing ones, logs each as a nested run, and writes a dated folder of Parquet
+tables with the raw evidence, which anyone can verify.`,
+		Example: `  benchbatch demo                        the whole job on a bundled benchmark
+  benchbatch init my-bench               a small benchmark that runs at once
+  benchbatch plan my-bench/benchmark.yaml
+  benchbatch run my-bench/benchmark.yaml`,
+		Version:       Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON on stdout")
+	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.statusCommand(), a.exportCommand(),
+		a.verifyCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
+	return root
+}
+
+// Version is the version that this binary was built as.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return version
+	}
+	return info.Main.Version
+}
+
+// version is what a build without module version calls itself; -ldflags -X sets it.
+var version = "devel"
+
+func (a *App) getenv(name string) string {
+	v, _ := a.Env(name)
+	return v
+}
+
+// say writes a line of conversation.
+func (a *App) say(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, format+"\n", args...)
+}
+
+// print writes a line of the product.
+func (a *App) print(format string, args ...any) {
+	fmt.Fprintf(a.Stdout, format+"\n", args...)
+}
+
+// result prints v as JSON where that was asked for, else calls text.
+func (a *App) result(v any, text func()) error {
+	if !a.asJSON {
+		text()
+		return nil
+	}
+	e := json.NewEncoder(a.Stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

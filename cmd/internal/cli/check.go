@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// checked is what `check --json` prints.
+type checked struct {
+	Benchmark string       `json:"benchmark"`
+	Version   string       `json:"version"`
+	Recipe    batch.Digest `json:"recipe"`
+	Brain     batch.Digest `json:"brain"`
+	Key       batch.Digest `json:"key"`
+	Tasks     int          `json:"tasks"`
+	Repeats   int          `json:"repeats"`
+	Planned   int          `json:"planned"` // cells × repeats
+	Cells     []batch.Cell `json:"cells"`
+	Uncovered []string     `json:"uncovered"` // files that no part of the identity covers, the first 20
+	More      int          `json:"uncovered_more,omitempty"`
+	Notes     []string     `json:"notes"`
+}
+
+func (a *App) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "check SPEC",
+		Short:   "Show all problems of a spec, or its cells and hashes",
+		Example: "  benchbatch check my-bench/benchmark.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.load(args[0])
+			if err != nil {
+				return err
+			}
+			out := checked{
+				Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Brain: r.Brains, Key: r.Key,
+				Tasks: len(r.Spec.Tasks), Repeats: r.Spec.Repeats, Planned: len(r.Cells) * r.Spec.Repeats, Cells: r.Cells, Notes: notes(r),
+			}
+			total := 0
+			if out.Uncovered, total, err = spec.Uncovered(r.Spec, 20); err != nil {
+				return err
+			}
+			out.More = total - len(out.Uncovered)
+			return a.result(out, func() { a.showChecked(out) })
+		},
+	}
+}
+
+// notes say what the spec's decision cannot show.
+func notes(r *spec.Resolved) []string {
+	var out []string
+	if r.Spec.Repeats < 3 {
+		out = append(out, fmt.Sprintf("repeats is %d: below 3 no claim about a difference is made; 5 is a sensible floor", r.Spec.Repeats))
+	}
+	if len(r.Spec.Tasks) < 10 {
+		out = append(out, fmt.Sprintf("the panel has %s: below 10 no claim about a difference is made", plural(len(r.Spec.Tasks), "task")))
+	}
+	if r.Spec.Decision.Margin == nil {
+		out = append(out, "decision.margin is not declared: equality can't be shown, only that nothing was told apart")
+	}
+	if r.Spec.Version == "draft" {
+		out = append(out, "version is draft: every page says DRAFT, and the label is never taken")
+	}
+	return out
+}
+
+func (a *App) showChecked(c checked) {
+	a.print("%s %s: %d cells × %d repeats = %s on %s", c.Benchmark, c.Version, len(c.Cells), c.Repeats, plural(c.Planned, "evaluation"), plural(c.Tasks, "task"))
+	a.print("recipe %s  brain %s", c.Recipe.Short(), c.Brain.Short())
+	a.print("")
+	var t table
+	t.add("agent", "model", "route", "cell")
+	for _, cell := range c.Cells {
+		t.add(cell.Agent, cell.Model, cell.Route, cell.Identity.Cell.Short())
+	}
+	t.write(a.Stdout)
+	for _, n := range c.Notes {
+		a.say("note: %s", n)
+	}
+	for _, f := range c.Uncovered {
+		a.say("note: %s is in the folder but no part of the identity: a runner does not see it", f)
+	}
+	if c.More > 0 {
+		a.say("note: and %s more", plural(c.More, "file"))
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/mlflow/local"
+)
+
+// connection is a tracking server and how it was found.
+type connection struct {
+	client *mlflow.Client
+	uri    string        // as MLFLOW_TRACKING_URI would say it
+	local  *local.Server // nil = the environment named it
+}
+
+// connect uses the server that the environment names, else the one that serves
+// the current folder. Where there is none, start says whether one is started.
+func (a *App) connect(ctx context.Context, start bool) (*connection, error) {
+	if a.getenv("MLFLOW_TRACKING_URI") != "" {
+		return a.dial(a.getenv("MLFLOW_TRACKING_URI"), nil)
+	}
+	s, err := local.Status(a.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil && !start {
+		return nil, errors.New("no tracking server: MLFLOW_TRACKING_URI is not set, and none serves the current folder\n" +
+			"  set MLFLOW_TRACKING_URI, or start one here with `benchbatch server start`")
+	}
+	if s == nil {
+		if s, err = a.startServer(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
+	return a.dial(s.URL, s)
+}
+
+// startServer serves the current folder and says so.
+func (a *App) startServer(ctx context.Context, port int) (*local.Server, error) {
+	a.say("MLFLOW_TRACKING_URI is not set: serving sqlite:///mlflow.db of %s on loopback", a.Dir)
+	s, err := local.Start(ctx, local.Options{Dir: a.Dir, Port: port, Executable: a.getenv("BENCHBATCH_MLFLOW")})
+	if err != nil {
+		return nil, err
+	}
+	if !s.Found {
+		a.say("MLflow %s is up at %s (`benchbatch server stop` ends it)", s.Version, s.URL)
+	}
+	return s, nil
+}
+
+func (a *App) dial(uri string, s *local.Server) (*connection, error) {
+	cfg, err := mlflow.FromEnv(func(name string) string {
+		if name == "MLFLOW_TRACKING_URI" {
+			return uri
+		}
+		return a.getenv(name)
+	}, a.Home)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Version = Version()
+	c, err := mlflow.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{client: c, uri: uri, local: s}, nil
+}
+
+// page is a link into the MLflow UI that opens in the mode that shows runs.
+func (c *connection) page(experiment, run string) string {
+	return fmt.Sprintf("%s/#/experiments/%s/runs/%s?workflowType=machine_learning", c.client.Address(), experiment, run)
+}
+
+// runnerEnv is what a runner with `mlflow: true` is given.
+func (c *connection) runnerEnv(env func(string) (string, bool)) []string {
+	out := []string{"MLFLOW_TRACKING_URI=" + c.uri}
+	for _, name := range []string{"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_INSECURE_TLS",
+		"MLFLOW_TRACKING_SERVER_CERT_PATH", "MLFLOW_WORKSPACE"} {
+		if v, ok := env(name); ok {
+			out = append(out, name+"="+v)
+		}
+	}
+	return out
+}
+
+// interrupts turns the process's signals into a stop channel (first) and a
+// cancelled context (second).
+func (a *App) interrupts(ctx context.Context) (context.Context, <-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		var sig os.Signal
+		select {
+		case sig = <-a.Signals:
+		case <-done:
+			return
+		}
+		a.say("\n%v: nothing new is started; what runs is finished (again: stop now)", sig)
+		close(stop)
+		select {
+		case <-a.Signals:
+			a.say("stopping now")
+			cancel()
+		case <-done:
+		}
+	}()
+	return ctx, stop, func() { close(done); cancel() }
+}

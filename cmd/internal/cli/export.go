@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// exportFlags are the flags of export.
+type exportFlags struct {
+	out      string
+	workers  int
+	withhold []string
+}
+
+func (a *App) exportCommand() *cobra.Command {
+	var f exportFlags
+	var experiment string
+	c := &cobra.Command{
+		Use:   "export BATCH",
+		Short: "Write the dated folder of a frozen batch",
+		Long: `export writes the dated folder of a frozen batch: Parquet tables, manifest, raw
+evidence, report and checksums. It depends on the frozen result and on the
+artifacts that this names, and on nothing else in MLflow: the same batch gives the
+same bytes, always.
+
+BATCH is the parent's run id, the name of the folder, or "latest".`,
+		Example: `  benchbatch export latest
+  benchbatch export support-bench-v1_2026-11-30_7f3a9c --out reports --withhold raw,inputs`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			conn, err := a.connect(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			l, parent, err := a.findBatch(cmd.Context(), conn, experiment, args[0])
+			if err != nil {
+				return err
+			}
+			_, folder, err := a.exportBatch(cmd.Context(), l, parent, f)
+			if err != nil {
+				return err
+			}
+			return a.result(map[string]string{"batch": parent.Info.RunID, "folder": folder}, func() { a.print("%s", folder) })
+		},
+	}
+	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
+	c.Flags().IntVar(&f.workers, "workers", 0, "evaluations read at once (0 = 4)")
+	c.Flags().StringSliceVar(&f.withhold, "withhold", nil, "leave out raw (answers) or inputs (tasks), keeping their digests")
+	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in this experiment only")
+	return c
+}
+
+// findBatch finds a batch by what people call it.
+func (a *App) findBatch(ctx context.Context, conn *connection, experiment, name string) (*ledger.Ledger, ledger.Parent, error) {
+	l, err := ledger.Open(ctx, conn.client, experiment)
+	if err != nil {
+		return nil, ledger.Parent{}, err
+	}
+	p, err := l.Batch(ctx, name)
+	return l, p, err
+}
+
+// exportBatch writes the folder of a frozen batch and returns its path.
+func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent, f exportFlags) (*batch.Result, string, error) {
+	if !p.Frozen() {
+		return nil, "", incomplete{fmt.Sprintf("batch %s is not frozen yet; `benchbatch run` finishes it", p.Name())}
+	}
+	b, result, err := documents(ctx, l, p)
+	if err != nil {
+		return nil, "", err
+	}
+	b.Fetch = func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
+		return l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
+	}
+	out := f.out
+	if !filepath.IsAbs(out) {
+		out = filepath.Join(a.Dir, out)
+	}
+	folder, err := export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs()})
+	return result, folder, err
+}
+
+// documents reads a batch's frozen documents, each against its digest.
+func documents(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (export.Batch, *batch.Result, error) {
+	var b export.Batch
+	var result batch.Result
+	var err error
+	if b.ResultJSON, err = l.ReadDocument(ctx, p, batch.FileResult, p.Result); err != nil {
+		return b, nil, err
+	}
+	if err := json.Unmarshal(b.ResultJSON, &result); err != nil {
+		return b, nil, fmt.Errorf("%s of batch %s: %w", batch.FileResult, p.Info.RunID, err)
+	}
+	for _, d := range []struct {
+		name string
+		want batch.Digest
+		to   *[]byte
+	}{{batch.FilePlan, result.Plan, &b.PlanJSON}, {batch.FileSpec, result.Spec, &b.SpecYAML}, {batch.FilePanel, result.Panel, &b.PanelJSONL}} {
+		if *d.to, err = l.ReadDocument(ctx, p, d.name, d.want); err != nil {
+			return b, nil, err
+		}
+	}
+	return b, &result, nil
+}

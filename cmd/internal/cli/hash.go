@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// hashed is one cell of `hash --json`.
+type hashed struct {
+	Agent string            `json:"agent"`
+	Model string            `json:"model"`
+	Tags  map[string]string `json:"tags"`
+}
+
+func (a *App) hashCommand() *cobra.Command {
+	var agent, model string
+	c := &cobra.Command{
+		Use:   "hash SPEC",
+		Short: "Print the tags that a run made elsewhere must carry to count",
+		Long: `hash prints, for every cell, the tags that an MLflow run must carry to count as a
+repeat of it. Such a run also needs the tag benchbatch.evaluation with a UUID of
+its own, the status FINISHED, and the artifact outcomes.jsonl.`,
+		Example: `  benchbatch hash my-bench/benchmark.yaml
+  benchbatch hash my-bench/benchmark.yaml --agent direct --model qwen-27b --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.load(args[0])
+			if err != nil {
+				return err
+			}
+			out := []hashed{}
+			for _, cell := range r.Cells {
+				if (agent != "" && cell.Agent != agent) || (model != "" && cell.Model != model) {
+					continue
+				}
+				h := hashed{cell.Agent, cell.Model, map[string]string{
+					ledger.TagBenchmark: r.Spec.Benchmark, ledger.TagVersion: r.Spec.Version, ledger.TagAgent: cell.Agent, ledger.TagModel: cell.Model,
+				}}
+				for _, t := range ledger.IdentityTags(cell) {
+					h.Tags[t.Key] = t.Value
+				}
+				out = append(out, h)
+			}
+			if len(out) == 0 {
+				return usageError{fmt.Errorf("no cell has agent %q and model %q; see `benchbatch check %s`", agent, model, args[0])}
+			}
+			return a.result(out, func() { a.showHashes(out) })
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only this agent")
+	c.Flags().StringVar(&model, "model", "", "only this model")
+	return c
+}
+
+func (a *App) showHashes(cells []hashed) {
+	for i, h := range cells {
+		if i > 0 {
+			a.print("")
+		}
+		a.print("%s on %s", h.Agent, h.Model)
+		var t table
+		for _, key := range []string{ledger.TagKind, ledger.TagScheme, ledger.TagRecipe, ledger.TagCell, ledger.TagAgentHash, ledger.TagModelHash,
+			ledger.TagBrainHash, ledger.TagExecution, ledger.TagBenchmark, ledger.TagVersion, ledger.TagAgent, ledger.TagModel, ledger.TagIdentity} {
+			t.add("  "+key, h.Tags[key])
+		}
+		t.write(a.Stdout)
+	}
+	a.say("\neach run also needs %s (a new UUID), status FINISHED, and the artifact outcomes.jsonl", ledger.TagEvaluation)
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/export/escape"
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// observer is an executor.Observer that can be closed.
+type observer interface {
+	executor.Observer
+	Close()
+}
+
+// observe draws bars on a terminal and writes plain lines elsewhere.
+func (a *App) observe() observer {
+	lines := &plainObserver{w: a.Stderr, quiet: a.quiet}
+	if !a.Terminal || a.quiet {
+		return lines
+	}
+	return &barObserver{lines: lines, out: a.Stderr, bars: map[planner.SlotKey]*mpb.Bar{}}
+}
+
+// plainObserver writes a line when something ends.
+type plainObserver struct {
+	mu    sync.Mutex
+	w     io.Writer
+	quiet bool
+	total int
+	ended int
+}
+
+func (o *plainObserver) line(format string, args ...any) {
+	fmt.Fprintln(o.w, escape.Terminal(fmt.Sprintf(format, args...)))
+}
+
+func (o *plainObserver) Begin(parent ledger.Parent, missing int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total = missing
+	o.line("batch %s: %s to run", parent.Name(), plural(missing, "evaluation"))
+}
+
+func (o *plainObserver) Started(planner.Slot)            {}
+func (o *plainObserver) Progress(planner.Slot, int, int) {}
+func (o *plainObserver) Close()                          {}
+
+func (o *plainObserver) Ended(s planner.Slot, m evaluation.Measured) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended++
+	if text := o.describe(s, m); text != "" {
+		o.line("%s", text)
+	}
+}
+
+// describe is the line of an evaluation; "" where nobody wants to read it.
+func (o *plainObserver) describe(s planner.Slot, m evaluation.Measured) string {
+	if o.quiet && m.State.Counts() {
+		return ""
+	}
+	text := fmt.Sprintf("[%*d/%d] %s, repeat %d: %s, %s", len(fmt.Sprint(o.total)), o.ended, o.total, s.Cell.Variant, s.Slot, m.State, span(m.Ended.Sub(m.Started)))
+	if m.Reason != "" {
+		text += " (" + oneLine(m.Reason) + ")"
+	}
+	return text
+}
+
+func (o *plainObserver) Skipped(model, reason string, slots int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total -= slots
+	o.line("skipped: model %s, %s: %s", model, plural(slots, "evaluation"), oneLine(reason))
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// barObserver draws one bar for the batch and one for each running evaluation.
+type barObserver struct {
+	lines *plainObserver
+	out   io.Writer
+	mu    sync.Mutex
+	p     *mpb.Progress
+	all   *mpb.Bar
+	bars  map[planner.SlotKey]*mpb.Bar
+}
+
+func (o *barObserver) Begin(parent ledger.Parent, missing int) {
+	o.lines.Begin(parent, missing)
+	if missing == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.p = mpb.New(mpb.WithOutput(o.out), mpb.WithWidth(32), mpb.WithRefreshRate(150*time.Millisecond))
+	o.all = o.p.AddBar(int64(missing), mpb.BarPriority(1<<20),
+		mpb.PrependDecorators(decor.Name("evaluations", decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d"), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)))
+}
+
+func key(s planner.Slot) planner.SlotKey {
+	return planner.SlotKey{Cell: s.Cell.Identity.Cell, Slot: s.Slot}
+}
+
+func (o *barObserver) Started(s planner.Slot) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.p == nil {
+		return
+	}
+	o.bars[key(s)] = o.p.AddBar(1, mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s · r%d", s.Cell.Variant, s.Slot), decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d tasks")))
+}
+
+func (o *barObserver) Progress(s planner.Slot, done, total int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b := o.bars[key(s)]; b != nil {
+		b.SetTotal(int64(total)+1, false) // the last step is its end
+		b.SetCurrent(int64(done))
+	}
+}
+
+func (o *barObserver) Ended(s planner.Slot, m evaluation.Measured) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b := o.bars[key(s)]; b != nil {
+		b.SetTotal(-1, true)
+		delete(o.bars, key(s))
+	}
+	o.lines.mu.Lock()
+	o.lines.ended++
+	text := o.lines.describe(s, m)
+	o.lines.mu.Unlock()
+	if !m.State.Counts() {
+		fmt.Fprintln(o.p, escape.Terminal(text))
+	}
+	o.all.Increment()
+}
+
+func (o *barObserver) Skipped(model, reason string, slots int) {
+	o.lines.Skipped(model, reason, slots)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all != nil {
+		o.all.SetTotal(int64(o.lines.total), false)
+	}
+}
+
+// Close ends drawing.
+func (o *barObserver) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.p == nil {
+		return
+	}
+	for _, b := range o.bars {
+		b.Abort(true)
+	}
+	o.all.Abort(false)
+	o.p.Wait()
+}

@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// planFlags are the flags that plan and run share.
+type planFlags struct {
+	only    []string
+	fresh   []string
+	new     bool
+	measure bool
+}
+
+func (f *planFlags) add(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.only, "only", nil, "only these: agent=ID and model=ID, separated by commas")
+	c.Flags().StringSliceVar(&f.fresh, "fresh", nil, "variants (AGENT+MODEL) whose earlier repeats are not counted")
+	c.Flags().BoolVar(&f.new, "new", false, "freeze another dated batch although this one is finished")
+	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
+}
+
+// filter turns --only into a test of variants.
+func (f *planFlags) filter(r *spec.Resolved) (func(batch.Variant) bool, error) {
+	if len(f.only) == 0 {
+		return nil, nil
+	}
+	agents, models := map[string]bool{}, map[string]bool{}
+	for _, o := range f.only {
+		key, value, _ := strings.Cut(o, "=")
+		known := false
+		for _, c := range r.Cells {
+			known = known || (key == "agent" && c.Agent == value) || (key == "model" && c.Model == value)
+		}
+		switch {
+		case key != "agent" && key != "model":
+			return nil, usageError{fmt.Errorf("--only %s: agent=ID or model=ID is expected", o)}
+		case !known:
+			return nil, usageError{fmt.Errorf("--only %s: the spec has no such %s; see `benchbatch check`", o, key)}
+		case key == "agent":
+			agents[value] = true
+		default:
+			models[value] = true
+		}
+	}
+	return func(v batch.Variant) bool {
+		return (len(agents) == 0 || agents[v.Agent]) && (len(models) == 0 || models[v.Model])
+	}, nil
+}
+
+// planned is what `plan --json` prints.
+type planned struct {
+	Benchmark string           `json:"benchmark"`
+	Version   string           `json:"version"`
+	Recipe    batch.Digest     `json:"recipe"`
+	Key       batch.Digest     `json:"key"`
+	Batch     string           `json:"batch,omitempty"` // run id of the batch that is joined, or finished
+	Finished  bool             `json:"finished"`        // it is frozen: nothing is to be done
+	Counts    batch.Counts     `json:"counts"`          // not_started = missing
+	Cells     []plannedCell    `json:"cells"`
+	Estimate  planner.Estimate `json:"estimate"`
+	Running   []string         `json:"running,omitempty"` // run ids
+	Ignored   []batch.Ignored  `json:"ignored"`
+	Changes   []batch.Change   `json:"changes,omitempty"` // with --explain
+	Since     string           `json:"changes_since,omitempty"`
+}
+
+// plannedCell is one row of the plan.
+type plannedCell struct {
+	batch.Variant
+	Cell    batch.Digest `json:"cell"`
+	Reused  int          `json:"reused"`
+	Done    int          `json:"done"` // by the batch that is joined
+	Missing int          `json:"missing"`
+	Oldest  string       `json:"oldest,omitempty"` // start of the oldest reused repeat
+	oldest  string
+}
+
+func (a *App) planCommand() *cobra.Command {
+	var f planFlags
+	var explain string
+	c := &cobra.Command{
+		Use:   "plan SPEC",
+		Short: "Show what is missing, what is reused, and what the rest would cost",
+		Example: `  benchbatch plan my-bench/benchmark.yaml
+  benchbatch plan my-bench/benchmark.yaml --explain direct+qwen-27b`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, err := a.makePlan(cmd.Context(), args[0], f, explain)
+			if err != nil {
+				return err
+			}
+			return a.result(out, func() { a.showPlan(out) })
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&explain, "explain", "", "say what changed for a cell (AGENT+MODEL) since the newest batch")
+	return c
+}
+
+func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain string) (*planned, error) {
+	r, err := a.load(path)
+	if err != nil {
+		return nil, err
+	}
+	only, err := f.filter(r)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := a.connect(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, conn.client, r.Spec.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	in := a.input(r)
+	in.Fresh, in.New, in.MeasureAgain = f.fresh, f.new, f.measure
+	p, err := planner.Make(ctx, l, in)
+	var taken *planner.LabelTaken
+	if err != nil && (explain == "" || !asError(err, &taken)) {
+		return nil, err
+	}
+	out := &planned{Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Key: r.Key, Ignored: []batch.Ignored{}}
+	if p != nil {
+		out.fill(a, p, only)
+	}
+	if explain != "" {
+		return out, out.explain(ctx, l, r, explain)
+	}
+	return out, nil
+}
+
+// fill takes over a plan's numbers.
+func (out *planned) fill(a *App, p *planner.Plan, only func(batch.Variant) bool) {
+	out.Counts, out.Estimate, out.Finished = p.Counts(), p.Estimate, p.Finished != nil
+	out.Ignored = append(out.Ignored, p.Ignored...)
+	for _, b := range []*ledger.Parent{p.Joined, p.Finished} {
+		if b != nil {
+			out.Batch = b.Info.RunID
+		}
+	}
+	for _, e := range p.Live {
+		out.Running = append(out.Running, e.Info.RunID)
+	}
+	for _, e := range p.Ended {
+		out.Ignored = append(out.Ignored, batch.Ignored{RunID: e.Info.RunID, Cell: e.Identity.Cell.Short(), Reason: strings.TrimSpace(string(e.State) + ": " + e.Reason)})
+	}
+	for i := 0; i < len(p.Slots); {
+		cell := p.Slots[i].Cell
+		row := plannedCell{Variant: cell.Variant, Cell: cell.Identity.Cell}
+		for ; i < len(p.Slots) && p.Slots[i].Cell.Identity.Cell == cell.Identity.Cell; i++ {
+			row.count(a, p.Slots[i])
+		}
+		if only == nil || only(cell.Variant) {
+			out.Cells = append(out.Cells, row)
+		}
+	}
+}
+
+func (row *plannedCell) count(a *App, s planner.Slot) {
+	switch {
+	case s.Entry == nil:
+		row.Missing++
+	case s.Own:
+		row.Done++
+	default:
+		row.Reused++
+		if at := s.Entry.Started().Format("2006-01-02T15:04:05Z"); row.Oldest == "" || at < row.Oldest {
+			row.Oldest, row.oldest = at, age(a.Now().Sub(s.Entry.Started()))
+		}
+	}
+}
+
+func (out *planned) explain(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, name string) error {
+	for _, c := range r.Cells {
+		if c.Variant.String() != name && c.Identity.Cell.Short() != name && string(c.Identity.Cell) != name {
+			continue
+		}
+		b, changes, err := planner.Explain(ctx, l, r, c)
+		if err != nil {
+			return err
+		}
+		out.Changes, out.Since = changes, "none"
+		if b != nil {
+			out.Since = b.Name()
+		}
+		return nil
+	}
+	return usageError{fmt.Errorf("--explain %s: no such cell; give AGENT+MODEL or the cell's hash (see `benchbatch check`)", name)}
+}
+
+func (a *App) showPlan(p *planned) {
+	if p.Since != "" {
+		a.showChanges(p)
+	}
+	if len(p.Cells) == 0 {
+		return
+	}
+	c := p.Counts
+	a.print("%s %s: %d planned = %d reused + %d done + %d missing", p.Benchmark, p.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
+	switch {
+	case p.Finished:
+		a.print("batch %s is finished and frozen; `benchbatch run --new` freezes another dated one", p.Batch)
+	case p.Batch != "":
+		a.print("batch %s is unfinished; `benchbatch run` continues it", p.Batch)
+	}
+	a.print("")
+	var t table
+	t.add("agent", "model", "reused", "done", "missing", "oldest reused")
+	for _, row := range p.Cells {
+		t.add(row.Agent, row.Model, fmt.Sprint(row.Reused), fmt.Sprint(row.Done), fmt.Sprint(row.Missing), row.oldest)
+	}
+	t.write(a.Stdout)
+	a.print("")
+	a.print("%s", estimateText(p.Estimate))
+	for _, id := range p.Running {
+		a.print("running: %s", id)
+	}
+	for _, i := range p.Ignored {
+		a.print("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
+	}
+}
+
+func (a *App) showChanges(p *planned) {
+	switch {
+	case p.Since == "none":
+		a.print("no earlier batch to compare with")
+	case len(p.Changes) == 0:
+		a.print("nothing changed since %s", p.Since)
+	default:
+		a.print("changed since %s:", p.Since)
+	}
+	for _, c := range p.Changes {
+		a.print("%s", cleanLine(fmt.Sprintf("  %s: %s", c.Part, strings.TrimPrefix(c.Item, "file "))))
+		a.print("%s", cleanLine("    was "+absent(c.Old)))
+		a.print("%s", cleanLine("    is  "+absent(c.New)))
+	}
+	a.print("")
+}
+
+func absent(s string) string {
+	if s == "" {
+		return "(absent)"
+	}
+	return s
+}
+
+// estimateText says what the missing evaluations would cost; unknown is never 0.
+func estimateText(e planner.Estimate) string {
+	if e.Evaluations == 0 {
+		return "nothing is missing: nothing would be paid"
+	}
+	cost := "cost unknown"
+	if e.CostUSD != nil {
+		cost = fmt.Sprintf("$%.4f (%.4f to %.4f)", e.CostUSD.Mean, e.CostUSD.Low, e.CostUSD.High)
+		if e.UnknownCost > 0 {
+			cost = fmt.Sprintf("at least %s, %s unknown", cost, plural(e.UnknownCost, "evaluation"))
+		}
+	}
+	wall := "time unknown"
+	if e.WallS != nil {
+		mean, low, high := e.WallS.Wall()
+		wall = fmt.Sprintf("%s one after another (%s to %s)", span(mean), span(low), span(high))
+		if e.UnknownTime > 0 {
+			wall = fmt.Sprintf("at least %s, %s unknown", wall, plural(e.UnknownTime, "evaluation"))
+		}
+	}
+	return fmt.Sprintf("missing: %s; %s; %s", plural(e.Evaluations, "evaluation"), cost, wall)
+}

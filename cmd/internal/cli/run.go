@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/executor/preflight"
+	"github.com/benchbatch/benchbatch/executor/process"
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	planFlags
+	yes       bool
+	atOnce    int
+	state     string
+	out       string
+	allModels bool
+}
+
+func (a *App) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SPEC",
+		Short: "Run what is missing, freeze the batch, and write its dated folder",
+		Long: `run plans, asks each model once whether it answers, starts only the missing
+evaluations, logs each as a nested MLflow run, freezes the batch and writes its
+dated folder.
+
+It assumes that it is the only launcher of this batch. Ctrl-C once finishes what
+runs and starts nothing new; twice stops now. The same command continues an
+unfinished batch; nothing that was measured is measured again.
+
+Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing),
+5 a hash does not match, 130 interrupted.`,
+		Example: `  benchbatch run my-bench/benchmark.yaml
+  benchbatch run my-bench/benchmark.yaml --yes --only model=qwen-27b
+  benchbatch run my-bench/benchmark.yaml --new`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			conn, err := a.connect(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			out, err := a.run(cmd.Context(), conn, args[0], f)
+			if out == nil {
+				return err
+			}
+			return errors.Join(a.result(out, func() { a.showRan(out) }), err)
+		},
+	}
+	f.planFlags.add(c)
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before starting")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
+	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
+	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
+	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
+	return c
+}
+
+// ran is what `run --json` prints.
+type ran struct {
+	Batch   string       `json:"batch"`
+	Name    string       `json:"name"`
+	Started int          `json:"started"` // evaluations that this run started
+	Counts  batch.Counts `json:"counts"`
+	Frozen  bool         `json:"frozen"`
+	Folder  string       `json:"folder,omitempty"`
+	Page    string       `json:"page"` // in the MLflow UI
+	Cells   []ranCell    `json:"cells"`
+}
+
+func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags) (*ran, error) {
+	r, err := a.load(path)
+	if err != nil {
+		return nil, err
+	}
+	only, err := f.filter(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, conn.client, r.Spec.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	if f.state == "" {
+		f.state = filepath.Join(r.Spec.Dir, ".benchbatch")
+	}
+	state, err := executor.OpenState(f.state)
+	if err != nil {
+		return nil, err
+	}
+	defer state.Close()
+	p, in, err := a.settle(ctx, l, state, r, f.planFlags)
+	if err != nil {
+		return nil, err
+	}
+	a.describe(p, only)
+	if p.Finished != nil {
+		return a.finished(ctx, conn, l, p, f)
+	}
+	if err := a.confirm(p, f); err != nil {
+		return nil, err
+	}
+	ctx, stop, release := a.interrupts(ctx)
+	defer release()
+	watch := a.observe()
+	report, err := executor.Run(ctx, executor.Options{
+		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
+		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
+	})
+	watch.Close()
+	if err != nil {
+		return nil, err
+	}
+	return a.conclude(ctx, conn, l, report, f)
+}
+
+// settle logs what an earlier run left, and plans.
+func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f planFlags) (*planner.Plan, planner.Input, error) {
+	in := a.input(r)
+	in.Fresh, in.New, in.MeasureAgain, in.Confirm = f.fresh, f.new, f.measure, true
+	left, err := executor.Recover(ctx, l, state)
+	if err != nil {
+		return nil, in, err
+	}
+	if left.Logged+left.Interrupted > 0 {
+		a.say("an earlier run had stopped: %s logged now, %d closed as interrupted", plural(left.Logged, "measured evaluation"), left.Interrupted)
+	}
+	p, err := planner.Make(ctx, l, in)
+	if err != nil {
+		return nil, in, err
+	}
+	closed, err := executor.CloseDead(ctx, l, p.Live)
+	if closed > 0 {
+		a.say("%s of a launcher that is gone: closed as interrupted", plural(closed, "evaluation"))
+	}
+	return p, in, err
+}
+
+// preflight asks a model as the spec says; nil where it says nothing.
+func (a *App) preflight(s *spec.Spec) func(context.Context, spec.Model) error {
+	return func(ctx context.Context, m spec.Model) error {
+		_, err := preflight.Check(ctx, s, m, a.Env)
+		return err
+	}
+}
+
+// describe says what is about to happen.
+func (a *App) describe(p *planner.Plan, only func(batch.Variant) bool) {
+	c := p.Counts()
+	a.say("%s %s: %d planned = %d reused + %d done + %d missing", p.Doc.Benchmark, p.Doc.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
+	for _, i := range p.Ignored {
+		a.say("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
+	}
+	if only != nil {
+		a.say("--only: the other variants are left for a later run of the same batch")
+	}
+}
+
+// confirm asks before money is spent, where there is someone to ask.
+func (a *App) confirm(p *planner.Plan, f runFlags) error {
+	missing := p.Missing()
+	if len(missing) == 0 {
+		return nil
+	}
+	a.say("%s", estimateText(p.Estimate))
+	if f.yes || !a.Terminal || a.asJSON {
+		return nil
+	}
+	fmt.Fprint(a.Stderr, "start? [y/N] ")
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
+	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		return usageError{errors.New("not started")}
+	}
+	return nil
+}
+
+// finished answers for a batch that is frozen already: nothing is started, and
+// its folder is there or is written again.
+func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, p *planner.Plan, f runFlags) (*ran, error) {
+	a.say("batch %s is finished: 0 evaluations started; --new freezes another dated batch", p.Finished.Name())
+	result, folder, err := a.exportBatch(ctx, l, *p.Finished, exportFlags{out: f.out})
+	if err != nil {
+		return nil, err
+	}
+	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: result.Counts, Frozen: true, Folder: folder,
+		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, result)}
+	return out, left(result.Counts)
+}
+
+// conclude writes the folder of a frozen batch and says how it ended.
+func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, report *executor.Report, f runFlags) (*ran, error) {
+	out := &ran{Batch: report.Parent.Info.RunID, Name: report.Parent.Name(), Started: report.Started, Counts: report.Plan.Counts(),
+		Page: conn.page(report.Parent.Info.ExperimentID, report.Parent.Info.RunID)}
+	if report.Result == nil {
+		out.Cells = cellsOf(report.Plan, nil)
+		if f.only == nil {
+			return out, errInterrupted
+		}
+		return out, incomplete{fmt.Sprintf("%s not started: run without --only to finish the batch", plural(out.Counts.NotStarted, "evaluation"))}
+	}
+	_, folder, err := a.exportBatch(ctx, l, report.Parent, exportFlags{out: f.out})
+	out.Counts, out.Frozen, out.Folder, out.Cells = report.Result.Counts, true, folder, cellsOf(report.Plan, report.Result)
+	if err != nil {
+		return out, err
+	}
+	return out, left(out.Counts)
+}
+
+// left is the error of a batch that is frozen with slots without a repeat.
+func left(c batch.Counts) error {
+	if c.Failed+c.Skipped+c.NotStarted == 0 {
+		return nil
+	}
+	return incomplete{fmt.Sprintf("frozen with %d of %d repeats: %d failed, %d skipped; `benchbatch run --new` measures what is missing in another dated batch",
+		c.Reused+c.Done, c.Planned, c.Failed, c.Skipped)}
+}

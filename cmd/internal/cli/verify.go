@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/report"
+	"github.com/benchbatch/benchbatch/export/tables"
+)
+
+// outputs is everything that a dated folder holds besides the evidence.
+func outputs() []export.Output { return []export.Output{tables.Output{}, report.Output{}} }
+
+func (a *App) verifyCommand() *cobra.Command {
+	var o export.VerifyOptions
+	c := &cobra.Command{
+		Use:   "verify FOLDER",
+		Short: "Check a dated folder with nothing but the folder",
+		Long: `verify checks every file's hash, that no file is missing or extra, and that every
+table and the report follow from the raw evidence. It needs no network and writes
+nothing. Exit code 5: something does not hold; the files are named.`,
+		Example: "  benchbatch verify batches/support-bench-v1_2026-11-30_7f3a9c\n  benchbatch verify --digests FOLDER   the hashes alone, as sha256sum -c",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Outputs = outputs()
+			r, err := export.Verify(cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			if err := a.result(r, func() { a.showVerified(r) }); err != nil {
+				return err
+			}
+			return r.Err()
+		},
+	}
+	c.Flags().BoolVar(&o.DigestsOnly, "digests", false, "compare the hashes alone")
+	c.Flags().IntVar(&o.Workers, "workers", 0, "files read at once (0 = as many as there are processors)")
+	return c
+}
+
+func (a *App) showVerified(r *export.Report) {
+	for _, n := range r.Notes {
+		a.print("%s", cleanLine("note: "+n))
+	}
+	if len(r.Findings) > 0 {
+		return // the error lists them
+	}
+	a.print("%s holds: %s (%s) match their hashes, %s recomputed from the raw evidence",
+		r.Name, plural(r.Files, "file"), bytesText(r.Bytes), plural(len(r.Recomputed), "file"))
+}

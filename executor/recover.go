@@ -1,0 +1,121 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+)
+
+// Recovered says what an earlier launcher had left.
+type Recovered struct {
+	Logged      int // measured but not logged: logged now
+	Interrupted int // without a result: closed
+}
+
+// Recover logs what was measured but not logged, and closes the runs of
+// evaluations that were cut short. It holds the state's lock, so no launcher on
+// this machine is at work on them. Entries of other experiments are left alone.
+func Recover(ctx context.Context, l *ledger.Ledger, s *State) (Recovered, error) {
+	var r Recovered
+	entries, err := s.entries()
+	if err != nil {
+		return r, err
+	}
+	for _, e := range entries {
+		if e.RunID != "" && e.Experiment != l.ExperimentID() {
+			continue
+		}
+		logged, err := recoverOne(ctx, l, s, e)
+		if err != nil {
+			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+		}
+		if logged {
+			r.Logged++
+		} else if e.RunID != "" {
+			r.Interrupted++
+		}
+	}
+	return r, nil
+}
+
+func recoverOne(ctx context.Context, l *ledger.Ledger, s *State, e entry) (logged bool, err error) {
+	dir := s.folder(e.UUID)
+	m, err := loadMeasured(dir, e.Policy)
+	switch {
+	case e.RunID == "":
+		return false, s.forget(e.UUID) // nothing was started
+	case errors.Is(err, os.ErrNotExist):
+		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
+			return false, err
+		}
+		return false, s.forget(e.UUID)
+	case err != nil:
+		return false, err
+	}
+	if err := logOne(ctx, l, e, dir, m); err != nil && !gone(err) {
+		return false, err
+	}
+	return true, s.forget(e.UUID)
+}
+
+// loadMeasured reads a finished evaluation back, with its outcomes and attempts.
+func loadMeasured(dir string, p outcome.TimeoutPolicy) (evaluation.Measured, error) {
+	m, err := evaluation.Load(dir)
+	if err != nil || len(m.Artifacts) == 0 {
+		return m, err
+	}
+	m.Outcomes, err = readFile(filepath.Join(dir, batch.FileOutcomes), p, outcome.Read)
+	if err != nil {
+		return m, err
+	}
+	m.Attempts, err = readFile(filepath.Join(dir, batch.FileAttempts), p, outcome.ReadAttempts)
+	return m, err
+}
+
+func readFile[T any](name string, p outcome.TimeoutPolicy, read func(io.Reader, outcome.TimeoutPolicy) ([]T, error)) ([]T, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		// Not os.ErrNotExist for the caller: the marker says that it was measured.
+		return nil, fmt.Errorf("%s was measured, but its record cannot be read: %v", filepath.Dir(name), err)
+	}
+	defer f.Close()
+	return read(f, p)
+}
+
+func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {
+	err := l.CloseInterrupted(ctx, runID, reason, time.Now())
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// gone says that a run was deleted meanwhile: there is nothing to write to.
+func gone(err error) bool {
+	return errors.Is(err, mlflow.ErrNotFound) || errors.Is(err, mlflow.ErrDeleted)
+}
+
+// CloseDead closes the runs of a batch that a dead launcher of this host left
+// RUNNING. Runs of other hosts, and of living launchers, are left alone.
+func CloseDead(ctx context.Context, l *ledger.Ledger, live []ledger.Entry) (closed int, err error) {
+	for _, e := range live {
+		if e.Batch == "" || !launcherDead(e.Launcher) {
+			continue
+		}
+		if err := closeRun(ctx, l, e.Info.RunID, "its launcher "+e.Launcher+" is gone"); err != nil {
+			return closed, err
+		}
+		closed++
+	}
+	return closed, nil
+}

@@ -1,0 +1,134 @@
+package executor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+)
+
+// State is a launcher's folder on this machine: a lock, and one folder for each
+// evaluation that is running or not yet logged.
+type State struct {
+	dir  string
+	lock *os.File
+}
+
+// OpenState makes the folder where needed and takes its lock. Another launcher
+// that holds it is named.
+func OpenState(dir string) (*State, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "evaluations"), 0o700); err != nil {
+		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
+	}
+	if err := lockFile(f); err != nil {
+		who, _ := os.ReadFile(f.Name())
+		f.Close()
+		return nil, fmt.Errorf("another run is at work in %s (%s): wait for it, or end it; until claims across launchers exist, one run at a time", dir, who)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(Launcher()), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &State{dir: dir, lock: f}, nil
+}
+
+// Close gives the lock back.
+func (s *State) Close() error { return s.lock.Close() }
+
+// entry describes an evaluation in its folder, so that it can be logged by
+// another process.
+type entry struct {
+	UUID       string                `json:"uuid"`
+	RunID      string                `json:"run_id"` // "" = the run was not created yet
+	URI        string                `json:"artifact_uri"`
+	Experiment string                `json:"experiment"`
+	Batch      string                `json:"batch"`
+	Slot       int                   `json:"slot"`
+	Cell       batch.Cell            `json:"cell"`
+	Labels     labels                `json:"labels"`
+	Pass       passRule              `json:"pass"`
+	Policy     outcome.TimeoutPolicy `json:"timeout_policy"`
+	Panel      batch.Digest          `json:"panel"`
+	Tasks      int                   `json:"tasks"`
+	At         time.Time             `json:"at"`
+}
+
+type labels struct {
+	Benchmark string `json:"benchmark"`
+	Version   string `json:"version"`
+	Brain     string `json:"brain"`
+}
+
+type passRule struct {
+	Threshold float64 `json:"threshold"`
+	Reported  bool    `json:"reported"`
+}
+
+const entryFile = "entry.json"
+
+func (s *State) folder(uuid string) string { return filepath.Join(s.dir, "evaluations", uuid) }
+
+// write puts an entry on disk, synced.
+func (s *State) write(e entry) error {
+	dir := s.folder(e.UUID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, entryFile), b)
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// entries lists the evaluations that an earlier launcher left behind.
+func (s *State) entries() ([]entry, error) {
+	dirs, err := os.ReadDir(filepath.Join(s.dir, "evaluations"))
+	if err != nil {
+		return nil, err
+	}
+	var out []entry
+	for _, d := range dirs {
+		var e entry
+		b, err := os.ReadFile(filepath.Join(s.dir, "evaluations", d.Name(), entryFile))
+		if errors.Is(err, os.ErrNotExist) {
+			e.UUID = d.Name() // it died before it had written anything
+		} else if err != nil {
+			return nil, err
+		} else if err := json.Unmarshal(b, &e); err != nil {
+			return nil, fmt.Errorf("%s: %w; move this folder away and run again", filepath.Join(s.dir, "evaluations", d.Name(), entryFile), err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// forget removes an evaluation that is logged, or that left nothing.
+func (s *State) forget(uuid string) error { return os.RemoveAll(s.folder(uuid)) }
