@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -78,12 +79,15 @@ func split(runID string, b Batch) ([]batchWire, error) {
 	return chunks, nil
 }
 
-// logChunk sends one request. In the thick of a race the server refuses equal parameters too, so a refusal is compared with what the run holds.
+// logChunk sends one request. A refusal is compared with what the run holds: in the thick of a race equal parameters are refused too.
 func (c *Client) logChunk(ctx context.Context, chunk batchWire) error {
 	for try := 1; ; try++ {
 		err := c.call(ctx, runsLogBatch, nil, chunk, nil)
-		if err == nil || len(chunk.Params) == 0 || !paramRefused(err) {
+		if err == nil || !maybeRepeated(err) {
 			return err
+		}
+		if len(chunk.Params) == 0 {
+			return c.logPieces(ctx, chunk, err)
 		}
 		run, readErr := c.GetRun(ctx, chunk.RunID)
 		if readErr != nil {
@@ -93,12 +97,29 @@ func (c *Client) logChunk(ctx context.Context, chunk batchWire) error {
 			return &Error{Op: runsLogBatch.name, Kind: ErrParamTaken, Message: "refused", Err: taken}
 		}
 		if try == 3 {
-			return err
+			return c.logPieces(ctx, chunk, err)
 		}
 	}
 }
 
-func paramRefused(err error) bool {
+// absorbed is how many metrics that are there already the oldest servers recognise in one request; of more they refuse all.
+const absorbed = 100
+
+// logPieces sends a refused request again in pieces of which every supported server recognises what it has.
+func (c *Client) logPieces(ctx context.Context, chunk batchWire, refusal error) error {
+	if len(chunk.Metrics) <= absorbed {
+		return refusal
+	}
+	for metrics := range slices.Chunk(chunk.Metrics, absorbed) {
+		if err := c.logChunk(ctx, batchWire{RunID: chunk.RunID, Metrics: metrics}); err != nil {
+			return err
+		}
+	}
+	return c.logChunk(ctx, batchWire{RunID: chunk.RunID, Params: chunk.Params, Tags: chunk.Tags})
+}
+
+// maybeRepeated tells whether the server may have refused what it holds already.
+func maybeRepeated(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
 		return false

@@ -141,7 +141,7 @@ type Search struct {
 type FileInfo struct {
 	Path  string // relative to the run's artifact root
 	IsDir bool
-	Size  int64 // bytes; -1 for a folder or where the server does not say
+	Size  int64 // bytes; -1 where the server does not say, which is so for folders and empty files
 }
 
 // ServerInfo says what answers.

@@ -1,0 +1,76 @@
+package mlflowtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/mlflow"
+)
+
+// suite is one server under test.
+type suite struct {
+	url     string
+	version Version
+	client  *mlflow.Client
+}
+
+// RunConformance checks that a server behaves as everything here expects of MLflow, seen through the client and past it. What versions are known
+// to do differently is in one table, with reasons.
+func RunConformance(t *testing.T, address string, version Version) {
+	s := &suite{url: address, version: version, client: Client(t, address)}
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, s *suite)
+	}{
+		{"server", conformServer},
+		{"experiments", conformExperiments},
+		{"experiment names exist once", conformExperimentRace},
+		{"runs", conformRuns},
+		{"deleted runs", conformDeletedRuns},
+		{"status", conformStatus},
+		{"batches", conformBatches},
+		{"params are written once", conformParamRace},
+		{"swallowed", conformSwallowed},
+		{"cut", conformCut},
+		{"names", conformNames},
+		{"inputs", conformInputs},
+		{"search pages", conformPages},
+		{"search filters", conformFilters},
+		{"awkward values", conformAwkwardValues},
+		{"artifacts", conformArtifacts},
+		{"artifacts by run", conformRunArtifacts},
+		{"cut-off upload", conformCutUpload},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+}
+
+// run makes a run in an experiment of its own.
+func (s *suite) run(t *testing.T, tags ...mlflow.Tag) mlflow.RunInfo {
+	t.Helper()
+	return s.runIn(t, Experiment(t, s.client), 1_700_000_000_000, tags...)
+}
+
+func (s *suite) runIn(t *testing.T, experiment string, start int64, tags ...mlflow.Tag) mlflow.RunInfo {
+	t.Helper()
+	info, err := s.client.CreateRun(context.Background(), mlflow.CreateRun{ExperimentID: experiment, Name: "a run", StartTime: start, Tags: tags})
+	require.NoError(t, err)
+	return info
+}
+
+func (s *suite) get(t *testing.T, runID string) mlflow.Run {
+	t.Helper()
+	run, err := s.client.GetRun(context.Background(), runID)
+	require.NoError(t, err)
+	return run
+}
+
+// post sends past the client and wants a status.
+func (s *suite) post(t *testing.T, want int, call string, body any) map[string]any {
+	t.Helper()
+	status, answer := Post(t, s.url, call, body)
+	require.Equal(t, want, status, "%s %v: %v", call, body, answer)
+	return answer
+}

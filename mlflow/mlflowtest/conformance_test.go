@@ -1,0 +1,12 @@
+package mlflowtest
+
+import "testing"
+
+func TestMain(m *testing.M) { Main(m) }
+
+func TestConformance(t *testing.T) {
+	for _, version := range []Version{Newest, Oldest} {
+		t.Run("fake of "+string(version), func(t *testing.T) { RunConformance(t, NewFakeOf(t, version).URL, version) })
+		t.Run("MLflow "+string(version), func(t *testing.T) { RunConformance(t, Real(t, version).URL, version) })
+	}
+}
