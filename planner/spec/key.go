@@ -26,14 +26,14 @@ func (r *Resolved) batchKey() (batch.Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(decision) > 0 {
-		key["decision"] = decision
+	valid, err := changed(s.Valid, def.Valid)
+	if err != nil {
+		return "", err
 	}
-	if s.Valid != def.Valid {
-		key["valid"] = s.Valid
-	}
-	if reuse := reuseItems(s.Reuse); len(reuse) > 0 {
-		key["reuse"] = reuse
+	for name, items := range map[string]map[string]any{"decision": decision, "valid": valid, "reuse": reuseItems(s.Reuse)} {
+		if len(items) > 0 {
+			key[name] = items
+		}
 	}
 	setMarks(key, s.Tasks)
 	return batch.SumValue(key)
