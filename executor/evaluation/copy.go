@@ -9,10 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
 // Copier copies hashed files of a spec's folder into working folders.
@@ -34,20 +34,8 @@ func NewCopier(dir string, files map[string]batch.Digest) (*Copier, error) {
 // Close releases the folder.
 func (c *Copier) Close() error { return c.src.Close() }
 
-// CommandFiles are the words of a command that name a file under the spec's folder.
-func (c *Copier) CommandFiles(command []string) []string {
-	var names []string
-	for _, w := range command {
-		name := path.Clean(filepath.ToSlash(w))
-		if w == "" || !filepath.IsLocal(name) {
-			continue
-		}
-		if info, err := c.src.Lstat(name); err == nil && !info.IsDir() {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+// CommandFiles are the files and folders that the words of a command name.
+func (c *Copier) CommandFiles(command []string) []string { return spec.CommandFiles(c.src, command) }
 
 // Copy copies files and folders, which keep their paths, into the folder to.
 func (c *Copier) Copy(to string, names ...string) error {
@@ -87,7 +75,7 @@ func (c *Copier) copy(dst *os.Root, from, to string, done map[string]bool) error
 	if err := c.noLink(from); err != nil {
 		return err
 	}
-	var seen []string
+	seen := map[string]bool{}
 	err := fs.WalkDir(c.src.FS(), from, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -104,7 +92,7 @@ func (c *Copier) copy(dst *os.Root, from, to string, done map[string]bool) error
 		if !e.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", p)
 		}
-		seen = append(seen, p)
+		seen[p] = true
 		target := to
 		if p != from {
 			target = path.Join(to, strings.TrimPrefix(p, prefixOf(from)))
@@ -188,9 +176,12 @@ func (c *Copier) verify(name string, d batch.Digest) error {
 }
 
 // complete refuses a folder from which a hashed file has gone.
-func (c *Copier) complete(from string, seen []string) error {
+func (c *Copier) complete(from string, seen map[string]bool) error {
+	if from == "." {
+		return nil
+	}
 	for name := range c.expect {
-		if (name == from || strings.HasPrefix(name, prefixOf(from))) && !slices.Contains(seen, name) && from != "." {
+		if !seen[name] && strings.HasPrefix(name, from+"/") {
 			return fmt.Errorf("%s is gone since it was hashed; plan again", name)
 		}
 	}
