@@ -1,0 +1,181 @@
+package export
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+)
+
+// Evidence is one evaluation with what its raw files say.
+type Evidence struct {
+	batch.Evaluation
+	Planned *batch.Cell // the cell that was measured
+
+	Outcomes []outcome.Outcome // panel order; outcomes of other tasks at the end
+	// Attempts are in the order of the file. nil where the run keeps none, as
+	// runs that were not logged by benchbatch may.
+	Attempts []outcome.Attempt
+	// Missing are the artifacts that the result names and nobody could read.
+	Missing []Finding
+	// Unreadable says why the outcomes of an evaluation that does not count are
+	// left out; "" = they were read.
+	Unreadable string
+
+	Measures Measures
+}
+
+// ArtifactState says how much of the evaluation's evidence is there: complete,
+// outcomes (no attempts or bundle were ever kept), none, or missing.
+func (e *Evidence) ArtifactState() string {
+	switch {
+	case len(e.Missing) > 0:
+		return "missing"
+	case e.Artifact(batch.FileOutcomes) == nil:
+		return "none"
+	case e.Artifact(batch.FileAttempts) == nil || e.Artifact(batch.FileBundle) == nil:
+		return "outcomes"
+	}
+	return "complete"
+}
+
+// Artifact is a frozen file of the evaluation by name; nil = the run has none.
+func (e *Evidence) Artifact(name string) *batch.Artifact {
+	for i := range e.Artifacts {
+		if e.Artifacts[i].Path == name {
+			return &e.Artifacts[i]
+		}
+	}
+	return nil
+}
+
+func (e *Evidence) missing(name string) bool {
+	return slices.ContainsFunc(e.Missing, func(m Finding) bool { return m.File == rawPath(e.RunID, name) })
+}
+
+// exported are the artifacts that belong in the folder, in order.
+var exported = []string{batch.FileOutcomes, batch.FileAttempts, batch.FileBundle}
+
+// rawPath is the place of an artifact in the folder.
+func rawPath(run, name string) string { return "raw/" + run + "/" + name }
+
+// read fills e from the files below dir. What can't be read in an evaluation
+// that counts is a finding; in any other it is a reason on its row.
+func (e *Evidence) read(f *Frozen, dir string) []Finding {
+	policy := outcome.TimeoutPolicy(f.Plan.TimeoutPolicy)
+	var bad []Finding
+	if e.Artifact(batch.FileOutcomes) != nil && !e.missing(batch.FileOutcomes) {
+		var err error
+		name := rawPath(e.RunID, batch.FileOutcomes)
+		if e.Outcomes, err = readOutcomes(filepath.Join(dir, name), policy); err != nil {
+			bad = e.refuse(bad, name, err)
+		}
+	}
+	if e.Artifact(batch.FileAttempts) != nil && !e.missing(batch.FileAttempts) {
+		var err error
+		name := rawPath(e.RunID, batch.FileAttempts)
+		if e.Attempts, err = readAttempts(filepath.Join(dir, name), policy); err != nil {
+			bad = e.refuse(bad, name, err)
+		}
+	}
+	e.sort(f)
+	e.Measures = measure(f, e)
+	return bad
+}
+
+func (e *Evidence) refuse(bad []Finding, name string, err error) []Finding {
+	if e.Counted || errors.Is(err, fs.ErrNotExist) {
+		return append(bad, Finding{File: name, Run: e.RunID, Reason: err.Error()})
+	}
+	if e.Unreadable == "" {
+		e.Unreadable = filepath.Base(name) + ": " + err.Error()
+	}
+	return bad
+}
+
+// sort puts the outcomes into panel order.
+func (e *Evidence) sort(f *Frozen) {
+	place := func(o *outcome.Outcome) int {
+		if i := f.Position(o.Task); i >= 0 {
+			return i
+		}
+		return len(f.Tasks)
+	}
+	sorted := true
+	last := -1
+	for i := range e.Outcomes {
+		p := place(&e.Outcomes[i])
+		sorted = sorted && p >= last
+		last = p
+	}
+	if !sorted {
+		slices.SortStableFunc(e.Outcomes, func(a, b outcome.Outcome) int { return place(&a) - place(&b) })
+	}
+}
+
+func readOutcomes(path string, p outcome.TimeoutPolicy) ([]outcome.Outcome, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return outcome.Read(r, p)
+}
+
+func readAttempts(path string, p outcome.TimeoutPolicy) ([]outcome.Attempt, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	attempts := []outcome.Attempt{}
+	err = outcome.Lines(r, func(n int, line []byte) error {
+		a, err := parseAttempt(line)
+		if err == nil {
+			a.Outcome, err = outcome.Settle(a.Outcome, p)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		attempts = append(attempts, a)
+		return nil
+	})
+	return attempts, err
+}
+
+// parseAttempt reads an outcome's line with the member "accepted" beside it.
+func parseAttempt(line []byte) (outcome.Attempt, error) {
+	o, err := outcome.ParseLine(line)
+	if err != nil {
+		return outcome.Attempt{}, err
+	}
+	a := outcome.Attempt{Outcome: o}
+	switch { // as benchbatch writes it
+	case bytes.HasPrefix(line, []byte(`{"accepted":true,`)):
+		a.Accepted = true
+		return a, nil
+	case bytes.HasPrefix(line, []byte(`{"accepted":false,`)):
+		return a, nil
+	}
+	var m struct {
+		Accepted *bool          `json:"accepted"`
+		Other    jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); err != nil {
+		return a, err
+	}
+	if m.Accepted == nil {
+		return a, errors.New(`"accepted" is missing`)
+	}
+	a.Accepted = *m.Accepted
+	return a, nil
+}

@@ -1,0 +1,174 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// recompute makes everything again from the raw evidence and compares it.
+func (v *verifying) recompute(ctx context.Context, outputs []Output) error {
+	m := v.r.Manifest
+	docs, bare := v.batch()
+	f, err := decodeFrozen(docs, Options{Withhold: m.Withheld, Provisional: m.Provisional, Supersedes: m.Supersedes, Tool: m.Tool}, bare)
+	if err != nil {
+		return v.refuseDocuments(err)
+	}
+	v.compareFrozen(f)
+	made, err := startAll(f, "", outputs)
+	if err != nil {
+		return err
+	}
+	defer made.abandon()
+	bad := len(v.r.Findings)
+	if err := v.evidence(ctx, f, made); err != nil {
+		return err
+	}
+	if len(v.r.Findings) > bad {
+		v.note("tables, report and counts could not be recomputed: evidence could not be read")
+		return nil
+	}
+	summary, contents, err := made.finish()
+	if err != nil {
+		return err
+	}
+	v.judge(f, summary, contents, outputs)
+	return nil
+}
+
+// refuseDocuments turns what decodeFrozen refused into findings.
+func (v *verifying) refuseDocuments(err error) error {
+	var schema *SchemaError
+	var integrity *IntegrityError
+	var input *InputError
+	switch {
+	case errors.As(err, &schema) && !v.bad[schema.File]:
+		return schema
+	case errors.As(err, &integrity):
+		v.r.Findings = append(v.r.Findings, integrity.Findings...)
+	case errors.As(err, &input):
+		v.find(input.File, "%v", input.Reason)
+	default:
+		v.find(fileManifest, "%v", err)
+	}
+	v.note("tables, report and counts could not be recomputed: the documents of the batch do not hold")
+	return nil
+}
+
+// compareFrozen compares the evidence that is there with what the result froze.
+func (v *verifying) compareFrozen(f *Frozen) {
+	absent := map[string]bool{}
+	for _, m := range v.r.Manifest.Missing {
+		absent[m.File] = true
+	}
+	for _, e := range f.Result.Evaluations {
+		for _, a := range e.Artifacts {
+			path := rawPath(e.RunID, a.Path)
+			got, ok := v.files[path]
+			switch {
+			case !slices.Contains(exported, a.Path) || v.bad[path]:
+			case ok && (got.Digest != a.Digest || got.Size != a.Size):
+				v.find(path, "SHA-256 is %s, %s froze %s", got.Digest, batch.FileResult, a.Digest)
+			case !ok && !absent[path]:
+				v.find(path, "was frozen in %s, but is neither in the folder nor listed as missing", batch.FileResult)
+			}
+		}
+	}
+}
+
+// evidence reads every evaluation from raw/ and hands it to the outputs.
+func (v *verifying) evidence(ctx context.Context, f *Frozen, made *making) error {
+	missing := map[string][]Finding{}
+	for _, m := range v.r.Manifest.Missing {
+		switch m.Reason {
+		case ReasonWithheld, ReasonNotKept, ReasonNotFolder:
+		default:
+			missing[m.Run] = append(missing[m.Run], Finding{File: m.File, Run: m.Run, Reason: m.Reason})
+		}
+	}
+	evals := f.Result.Evaluations
+	load := func(_ context.Context, i int) (loaded, error) {
+		l := loaded{evidence: &Evidence{Evaluation: evals[i], Planned: f.Cell(evals[i].Cell), Missing: missing[evals[i].RunID]}}
+		l.bad = l.evidence.read(f, v.dir)
+		return l, nil
+	}
+	return inOrder(ctx, len(evals), workers(v.o.Workers), load, func(_ int, l loaded) error {
+		v.r.Findings = append(v.r.Findings, l.bad...)
+		return made.add(l.evidence)
+	})
+}
+
+// judge compares what was made again with the manifest.
+func (v *verifying) judge(f *Frozen, s *Summary, contents []Content, outputs []Output) {
+	have := *v.r.Manifest
+	for _, o := range outputs {
+		name, _ := o.Format()
+		before := len(v.r.Findings)
+		got, want := contentsOf(contents, name), contentsOf(have.Contents, name)
+		v.match(got, want, "follows from the evidence with")
+		for _, w := range want {
+			if !slices.ContainsFunc(got, func(g Content) bool { return g.Path == w.Path }) {
+				v.find(w.Path, "does not follow from the evidence")
+			}
+		}
+		if len(v.r.Findings) == before {
+			for _, g := range got {
+				v.r.Recomputed = append(v.r.Recomputed, g.Path)
+			}
+		}
+	}
+	again := newManifest(f, s, nil)
+	again.Formats, again.Writers, again.Contents, again.Files = have.Formats, have.Writers, have.Contents, have.Files
+	again.Digests = have.Digests
+	v.compareManifest(again)
+}
+
+// compareManifest compares the manifest that is there with one made again, bytes and all.
+func (v *verifying) compareManifest(again *Manifest) {
+	want, err := again.encode()
+	if err != nil {
+		v.find(fileManifest, "%v", err)
+		return
+	}
+	got, err := os.ReadFile(filepath.Join(v.dir, fileManifest))
+	if err != nil || v.bad[fileManifest] {
+		return // said before
+	}
+	if bytes.Equal(got, want) {
+		v.r.Recomputed = append(v.r.Recomputed, fileManifest)
+		return
+	}
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(got, &a) != nil || json.Unmarshal(want, &b) != nil {
+		return
+	}
+	before := len(v.r.Findings)
+	for _, k := range sortedKeys(b) {
+		if !bytes.Equal(a[k], b[k]) {
+			v.find(fileManifest, "%q does not follow from the evidence: %s, not %s", k, brief(a[k]), brief(b[k]))
+		}
+	}
+	if len(v.r.Findings) == before {
+		v.find(fileManifest, "is not written as this format writes it")
+	}
+}
+
+func brief(b []byte) string {
+	var c bytes.Buffer
+	if json.Compact(&c, b) == nil {
+		b = c.Bytes()
+	}
+	if len(b) > 200 {
+		return string(bytes.ToValidUTF8(b[:200], nil)) + "…"
+	}
+	return string(b)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/escape"
+)
+
+// readme says what the folder is, and how to check and query it.
+func readme(f *export.Frozen, s *export.Summary) string {
+	p := &page{f: f, s: s}
+	n := f.Result.Counts
+	p.line("# %s", escape.Markdown(f.Result.Name))
+	p.line("")
+	marks(p)
+	p.line("One frozen batch of the benchmark %s, version %s, begun %s.", escape.Markdown(f.Plan.Benchmark), escape.Markdown(f.Plan.Version), stamp(f.Result.Started))
+	p.line("")
+	if f.Plan.Question != "" {
+		p.line("The question: **%s**", escape.Markdown(f.Plan.Question))
+		p.line("")
+	}
+	p.line("The verdict: none is made in this folder. [report.md](report.md) describes what was measured; it does not rank.")
+	p.line("")
+	p.line("%d repeats planned = %d reused + %d done + %d failed + %d skipped + %d not started.", n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted)
+	p.line("")
+	p.WriteString(strings.TrimLeft(howTo, "\n"))
+	return p.String()
+}
+
+const howTo = `
+## Check it
+
+    sha256sum -c --quiet SHA256SUMS      # every byte
+    benchbatch verify .                  # and that every number follows from raw/
+
+Neither needs a network, a server or the machine that wrote the folder.
+
+## Query it
+
+    duckdb -f queries/01-grid.sql        # in this folder; the other files there are ready questions too
+
+The tables are plain Parquet, for DuckDB, Polars, pandas and others. Null is unknown or missing, never 0. Times are in UTC.
+
+| file | one row is |
+| --- | --- |
+| tables/cells.parquet | a planned repeat of a cell, with its state and reason; the counts above are counts of these rows |
+| tables/evaluations.parquet | an evaluation (MLflow run), counted or not |
+| tables/attempts.parquet | one try of one task in an evaluation |
+| tables/outcomes.parquet | the result of one task in one evaluation |
+| tables/judges.parquet | the vote of one judge on one outcome |
+| tables/metrics.parquet | one figure of one evaluation, by name |
+| tables/tasks.parquet | a task of the panel |
+| tables/variants.parquet | a variant over its counted evaluations |
+| tables/pairs.parquet | two variants over the tasks that both have |
+
+Most questions start with ` + "`WHERE counted`" + `: evaluations that do not count are in the tables too.
+
+## What else is here
+
+- manifest.json: digests of bytes and of contents, rows, counts, and what is missing and why
+- spec.yaml, plan.json, result.json: the frozen question, plan and selection
+- raw/: the panel, and for each evaluation what was measured (outcomes.jsonl), every try (attempts.jsonl) and all that the runner left (bundle.tar.zst)
+`

@@ -1,0 +1,305 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// VerifyOptions of Verify.
+type VerifyOptions struct {
+	DigestsOnly bool // compare bytes with the checksums, and no more
+	Workers     int  // files or evaluations read at once; 0 = as many as there are processors, at least 4
+	// Outputs recompute what the folder holds. What none of them makes is checked by its bytes alone.
+	Outputs []Output
+}
+
+// Report is what Verify found.
+type Report struct {
+	Dir        string    `json:"dir"`
+	Name       string    `json:"name"`
+	Manifest   *Manifest `json:"-"`          // nil where it can't be read
+	Files      int       `json:"files"`      // whose bytes were compared
+	Bytes      int64     `json:"bytes"`      // of these files
+	Recomputed []string  `json:"recomputed"` // files whose content follows from the raw evidence
+	Findings   []Finding `json:"findings"`   // what does not hold
+	Notes      []string  `json:"notes"`      // what could not be checked, or was missing from the start
+}
+
+// Err is an *IntegrityError where something does not hold, else nil.
+func (r *Report) Err() error {
+	if len(r.Findings) == 0 {
+		return nil
+	}
+	return &IntegrityError{r.Dir, r.Findings}
+}
+
+// Verify checks a folder with nothing but the folder, and writes nothing. It
+// returns a *SchemaError for a format that this version does not know, and an
+// error of the file system where dir can't be read at all; everything else is in
+// the Report.
+func Verify(ctx context.Context, dir string, o VerifyOptions) (*Report, error) {
+	v := &verifying{dir: dir, o: o, r: &Report{Dir: dir, Name: filepath.Base(dir)}}
+	if err := v.bytes(ctx); err != nil {
+		return nil, err
+	}
+	if v.r.Manifest != nil && !o.DigestsOnly {
+		v.mentionMissing()
+		if err := v.contents(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return v.r, nil
+}
+
+type verifying struct {
+	dir   string
+	o     VerifyOptions
+	r     *Report
+	files map[string]FileEntry // what is there
+	bad   map[string]bool      // files whose bytes do not match
+}
+
+func (v *verifying) find(file, format string, args ...any) {
+	v.r.Findings = append(v.r.Findings, Finding{File: file, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (v *verifying) note(format string, args ...any) {
+	v.r.Notes = append(v.r.Notes, fmt.Sprintf(format, args...))
+}
+
+// bytes compares every file with SHA256SUMS, both ways, and with the manifest.
+func (v *verifying) bytes(ctx context.Context) error {
+	names, bad, err := listFiles(v.dir)
+	if err != nil {
+		return err
+	}
+	v.r.Findings = append(v.r.Findings, bad...)
+	there, bad, err := hashFiles(ctx, v.dir, names, v.o.Workers)
+	if err != nil {
+		return err
+	}
+	v.r.Findings = append(v.r.Findings, bad...)
+	v.files, v.bad = map[string]FileEntry{}, map[string]bool{}
+	for _, b := range bad {
+		v.bad[b.File] = true
+	}
+	for _, f := range there {
+		if !v.bad[f.Path] {
+			v.files[f.Path] = f
+			v.r.Files++
+			v.r.Bytes += f.Size
+		}
+	}
+	v.compareSums(names)
+	return v.manifest(names)
+}
+
+func (v *verifying) compareSums(names []string) {
+	data, err := os.ReadFile(filepath.Join(v.dir, fileSums))
+	if err != nil {
+		v.find(fileSums, "can't be read: %v", err)
+		return
+	}
+	sums, err := decodeSums(data)
+	if err != nil {
+		v.find(fileSums, "%v", err)
+		return
+	}
+	listed := map[string]bool{fileSums: true}
+	for _, s := range sums {
+		listed[s.Path] = true
+		v.compare(s, fileSums)
+	}
+	for _, n := range names {
+		if !listed[n] {
+			v.find(n, "is not in %s", fileSums)
+			v.bad[n] = true
+		}
+	}
+}
+
+// compare compares a file that is there with what a list says of it.
+func (v *verifying) compare(want FileEntry, list string) {
+	got, ok := v.files[want.Path]
+	switch {
+	case v.bad[want.Path]:
+		return // said before
+	case !ok:
+		v.find(want.Path, "is in %s, but not in the folder", list)
+	case got.Digest != want.Digest:
+		v.find(want.Path, "SHA-256 is %s, %s says %s", got.Digest, list, want.Digest)
+	default:
+		return
+	}
+	v.bad[want.Path] = true
+}
+
+// manifest decodes the manifest and compares its list of files with the folder.
+func (v *verifying) manifest(names []string) error {
+	data, err := os.ReadFile(filepath.Join(v.dir, fileManifest))
+	if err != nil {
+		if !v.bad[fileManifest] {
+			v.find(fileManifest, "can't be read: %v", err)
+		}
+		return nil
+	}
+	m, err := decodeManifest(data)
+	var schema *SchemaError
+	switch {
+	case errors.As(err, &schema) && !v.bad[fileManifest]:
+		return schema
+	case err != nil:
+		v.find(fileManifest, "%v", err)
+		return nil
+	}
+	v.r.Manifest, v.r.Name = m, m.Name
+	listed := map[string]bool{fileSums: true, fileManifest: true}
+	for _, f := range m.Files {
+		listed[f.Path] = true
+		v.compare(f, fileManifest)
+	}
+	for _, n := range names {
+		if !listed[n] && !v.bad[n] {
+			v.find(n, "is not in %s", fileManifest)
+		}
+	}
+	return nil
+}
+
+// mentionMissing repeats what the folder said of itself when it was written.
+func (v *verifying) mentionMissing() {
+	m := v.r.Manifest
+	withheld := 0
+	for _, f := range m.Missing {
+		switch f.Reason {
+		case ReasonWithheld:
+			withheld++
+		case ReasonNotKept, ReasonNotFolder:
+		default:
+			v.note("%s was missing when the folder was written: %s", f.File, f.Reason)
+		}
+	}
+	if withheld > 0 {
+		v.note("%d %s withheld (%v): their digests are in manifest.json and could not be compared", withheld, plural(withheld, "file"), m.Withheld)
+	}
+	if m.Provisional {
+		v.note("the batch was not frozen: this folder is provisional")
+	}
+}
+
+// contents reads what the files hold, and recomputes it from the evidence.
+func (v *verifying) contents(ctx context.Context) error {
+	outputs := v.outputs()
+	for _, o := range outputs {
+		v.read(ctx, o)
+	}
+	if slices.Contains(v.r.Manifest.Withheld, WithholdRaw) {
+		v.note("tables, report and counts could not be recomputed: the raw evidence is withheld")
+		return ctx.Err()
+	}
+	return v.recompute(ctx, outputs)
+}
+
+// outputs are those that make the formats which the folder has.
+func (v *verifying) outputs() []Output {
+	var known []Output
+	have := map[string]bool{}
+	for _, o := range v.o.Outputs {
+		name, version := o.Format()
+		found, ok := v.r.Manifest.Formats[name]
+		if ok && found != version {
+			v.note("%s of format %d could not be recomputed: this version makes format %d; their bytes were compared", name, found, version)
+		} else if ok {
+			known = append(known, o)
+		}
+		have[name] = true
+	}
+	for _, name := range sortedKeys(v.r.Manifest.Formats) {
+		if !have[name] {
+			v.note("%s could not be recomputed: this program does not make them; their bytes were compared", name)
+		}
+	}
+	return known
+}
+
+// read compares what one output's files hold with the manifest.
+func (v *verifying) read(ctx context.Context, o Output) {
+	name, _ := o.Format()
+	want := contentsOf(v.r.Manifest.Contents, name)
+	got, bad := o.Read(ctx, v.dir, want)
+	v.r.Findings = append(v.r.Findings, bad...)
+	v.match(got, want, "holds")
+}
+
+// match compares contents with those of the manifest.
+func (v *verifying) match(got, want []Content, verb string) {
+	for _, g := range got {
+		i := slices.IndexFunc(want, func(w Content) bool { return w.Path == g.Path })
+		if i < 0 {
+			v.find(g.Path, "has no content digest in %s", fileManifest)
+			continue
+		}
+		if reason := difference(g, want[i]); reason != "" {
+			v.find(g.Path, "%s other content than %s says: %s", verb, fileManifest, reason)
+		}
+	}
+}
+
+// difference says in what two contents differ; "" = in nothing.
+func difference(got, want Content) string {
+	if got.Rows != want.Rows {
+		return fmt.Sprintf("%d rows, not %d", got.Rows, want.Rows)
+	}
+	if len(got.Columns) != len(want.Columns) {
+		return fmt.Sprintf("%d columns, not %d", len(got.Columns), len(want.Columns))
+	}
+	for i, g := range got.Columns {
+		w := want.Columns[i]
+		switch {
+		case g.Name != w.Name || g.Type != w.Type:
+			return fmt.Sprintf("column %d is %s (%s), not %s (%s)", i+1, g.Name, g.Type, w.Name, w.Type)
+		case g.Nulls != w.Nulls:
+			return fmt.Sprintf("column %s has %d nulls, not %d", g.Name, g.Nulls, w.Nulls)
+		case g.Digest != w.Digest:
+			return fmt.Sprintf("column %s", g.Name)
+		}
+	}
+	if got.Digest != want.Digest {
+		return fmt.Sprintf("content digest %s, not %s", got.Digest, want.Digest)
+	}
+	return ""
+}
+
+func contentsOf(all []Content, output string) []Content {
+	var out []Content
+	for _, c := range all {
+		if c.Output == output {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (v *verifying) document(name string) []byte {
+	data, err := os.ReadFile(filepath.Join(v.dir, name))
+	if err != nil && !v.bad[name] {
+		v.find(name, "can't be read: %v", err)
+	}
+	return data
+}
+
+func (v *verifying) batch() (Batch, bool) {
+	bare := slices.Contains(v.r.Manifest.Withheld, WithholdInputs)
+	panel := panelPath
+	if bare {
+		panel = barePanel
+	}
+	return Batch{PlanJSON: v.document(batch.FilePlan), ResultJSON: v.document(batch.FileResult),
+		SpecYAML: v.document(batch.FileSpec), PanelJSONL: v.document(panel)}, bare
+}
