@@ -63,7 +63,7 @@ func (k *checker) checkWithdrawn() {
 		case !tasks[w.Task] && len(tasks) > 0:
 			k.c.add(at+".task", "no such task in the panel", nearestTask(w.Task, k.s.Tasks))
 		}
-		seen[w.Task] = true
+		seen[w.Task] = tasks[w.Task]
 		if strings.TrimSpace(w.Why) == "" {
 			k.missing(at+".why", "say why: the report does")
 		}
@@ -72,7 +72,8 @@ func (k *checker) checkWithdrawn() {
 			k.c.add(at+".date", "not a day", "write the day on which it was withdrawn as 2006-01-02")
 		}
 	}
-	if len(seen) > 0 && len(seen) >= len(tasks) && len(tasks) > 0 {
+	withdrawn := slices.DeleteFunc(slices.Collect(maps.Keys(seen)), func(id string) bool { return !seen[id] })
+	if len(withdrawn) == len(tasks) && len(tasks) > 0 {
 		k.c.add("withdraw", "every task is withdrawn", "make another panel")
 	}
 }

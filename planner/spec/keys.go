@@ -103,7 +103,7 @@ func nearest(word string, known []string) string {
 		if d > 1+max(len(a), len(b))/3 {
 			continue
 		}
-		if best == "" || d < bestDistance {
+		if best == "" || d < bestDistance || (d == bestDistance && strings.HasPrefix(b, a)) {
 			best, bestDistance = k, d
 		}
 	}
