@@ -11,7 +11,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/benchbatch/benchbatch/export"
@@ -28,6 +32,9 @@ type Shape struct {
 	Attempts       bool // attempts.jsonl and a bundle beside outcomes.jsonl
 	Bare           bool // outcomes hold task and score alone: no cost, tokens, times or errors
 	Seed           uint64
+	// Dir holds the artifacts as <run>/<name>, for batches that are too large for
+	// memory; "" keeps them in Synthetic.Files.
+	Dir string
 }
 
 // Synthetic is a batch that can still be changed.
@@ -39,6 +46,7 @@ type Synthetic struct {
 	// Files are the artifacts by run id and name.
 	Files map[string]map[string][]byte
 	rnd   *rand.Rand
+	disk  map[string][]batch.Artifact // of Shape.Dir, by run id
 }
 
 // Start is when every synthetic batch began.
@@ -46,7 +54,7 @@ var Start = time.Date(2026, 11, 30, 9, 30, 0, 0, time.UTC)
 
 // New makes a batch in which every slot is done.
 func New(shape Shape) *Synthetic {
-	s := &Synthetic{Shape: shape, Files: map[string]map[string][]byte{}, rnd: rand.New(rand.NewPCG(shape.Seed, 7))}
+	s := &Synthetic{Shape: shape, Files: map[string]map[string][]byte{}, disk: map[string][]batch.Artifact{}, rnd: rand.New(rand.NewPCG(shape.Seed, 7))}
 	s.plan()
 	s.tasks()
 	s.Result = batch.Result{Schema: batch.ResultSchema, Tool: "v0-test", Batch: RunID("parent"), Name: "support-bench-v1_2026-11-30_7f3a9c",
@@ -108,8 +116,28 @@ func (s *Synthetic) AddEvaluation(cell, slot int) *batch.Evaluation {
 		Evaluation: fmt.Sprintf("00000000-0000-4000-8000-%012d", n), Cell: c.Identity.Cell, Slot: slot, State: batch.StateComplete, Counted: true,
 		Batch: s.Result.Batch, RunName: fmt.Sprintf("%s #%d", c.Variant, slot), Started: started, Ended: &ended, ArtifactURI: "mlflow-artifacts:/1/" + run})
 	s.Result.Slots = append(s.Result.Slots, batch.Slot{Variant: c.Variant, Cell: c.Identity.Cell, Slot: slot, State: batch.SlotDone, RunID: run})
-	s.Files[run] = s.artifacts(cell)
+	s.keep(run, s.artifacts(cell))
 	return &s.Result.Evaluations[n]
+}
+
+func (s *Synthetic) keep(run string, files map[string][]byte) {
+	if s.Shape.Dir == "" {
+		s.Files[run] = files
+		return
+	}
+	must(os.MkdirAll(filepath.Join(s.Shape.Dir, run), 0o777))
+	for name, data := range files {
+		must(os.WriteFile(filepath.Join(s.Shape.Dir, run, name), data, 0o666))
+	}
+	s.disk[run] = describe(files)
+}
+
+func describe(files map[string][]byte) []batch.Artifact {
+	list := []batch.Artifact{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, batch.Artifact{Path: name, Digest: batch.Sum(files[name]), Size: int64(len(files[name]))})
+	}
+	return list
 }
 
 // AddSlot adds a planned repeat that was not measured.
@@ -199,11 +227,10 @@ func (s *Synthetic) Freeze() export.Batch {
 	s.count()
 	for i := range s.Result.Evaluations {
 		e := &s.Result.Evaluations[i]
-		e.Artifacts = []batch.Artifact{}
-		for _, name := range []string{batch.FileAttempts, batch.FileBundle, batch.FileOutcomes} {
-			if data, ok := s.Files[e.RunID][name]; ok {
-				e.Artifacts = append(e.Artifacts, batch.Artifact{Path: name, Digest: batch.Sum(data), Size: int64(len(data))})
-			}
+		if s.Shape.Dir != "" {
+			e.Artifacts = s.disk[e.RunID]
+		} else {
+			e.Artifacts = describe(s.Files[e.RunID])
 		}
 	}
 	b.ResultJSON = encode(s.Result)
@@ -229,8 +256,11 @@ func (s *Synthetic) count() {
 	s.Result.Counts = n
 }
 
-// Fetch gives an artifact from memory.
+// Fetch gives an artifact from memory or from Shape.Dir.
 func (s *Synthetic) Fetch(_ context.Context, ev batch.Evaluation, a batch.Artifact) (io.ReadCloser, error) {
+	if s.Shape.Dir != "" {
+		return os.Open(filepath.Join(s.Shape.Dir, ev.RunID, a.Path))
+	}
 	data, ok := s.Files[ev.RunID][a.Path]
 	if !ok {
 		return nil, fmt.Errorf("404: no artifact %s", a.Path)
