@@ -15,12 +15,14 @@ type Tree struct{ Root string }
 
 // NewTree makes a private folder, readable by its owner only, below workRoot or
 // (if that is "" or lies inside a git repository) below another temporary folder.
-func NewTree(workRoot string) (Tree, error) {
+// Its name, and so BENCHBATCH_JOB, tells the evaluation: what a killed launcher
+// left is found by it.
+func NewTree(workRoot, uuid string) (Tree, error) {
 	base, err := workBase(workRoot)
 	if err != nil {
 		return Tree{}, err
 	}
-	root, err := os.MkdirTemp(base, "benchbatch-")
+	root, err := os.MkdirTemp(base, treePrefix(uuid))
 	if err != nil {
 		return Tree{}, err
 	}
@@ -63,6 +65,32 @@ func (t Tree) Remove() error {
 		return nil
 	})
 	return os.RemoveAll(t.Root)
+}
+
+func treePrefix(uuid string) string { return "benchbatch-" + uuid + "-" }
+
+// RemoveLeft removes the private folders that an evaluation left because its
+// launcher was killed. WorkRoot is that of its request. Its processes must have
+// ended (process.EndLeft).
+func RemoveLeft(workRoot, uuid string) error {
+	if uuid == "" {
+		return errors.New("evaluation: no UUID")
+	}
+	base, err := workBase(workRoot)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), treePrefix(uuid)) {
+			all = errors.Join(all, Tree{filepath.Join(base, e.Name())}.Remove())
+		}
+	}
+	return all
 }
 
 // workBase chooses a folder that is not inside a repository.

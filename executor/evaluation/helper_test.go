@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,9 +69,18 @@ func (b *bench) file(name, content string, mode os.FileMode) {
 // script writes an executable shell script.
 func (b *bench) script(name, body string) { b.file(name, "#!/bin/sh\n"+body, 0o755) }
 
+// interpreter is Python itself, not a wrapper that adds variables of its own.
+var interpreter = sync.OnceValue(func() string {
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		panic("these tests need python3 in PATH: " + err.Error())
+	}
+	return strings.TrimSpace(string(out))
+})
+
 // python writes an executable Python script with the job read in.
 func (b *bench) python(name, body string) {
-	b.file(name, "#!/usr/bin/env python3\nimport json, os, sys, time\njob = json.load(open(os.environ['BENCHBATCH_JOB']))\nout = os.environ['BENCHBATCH_OUT']\n"+body, 0o755)
+	b.file(name, "#!"+interpreter()+"\nimport json, os, sys, time\njob = json.load(open(os.environ['BENCHBATCH_JOB']))\nout = os.environ['BENCHBATCH_OUT']\n"+body, 0o755)
 }
 
 // measure runs the evaluation and checks what holds of every one.

@@ -51,7 +51,7 @@ func (m *measurement) runnerVars() Allowed {
 }
 
 func (m *measurement) program(command, names []string, j job, vars Allowed) (p *program, err error) {
-	tree, err := NewTree(m.req.WorkRoot)
+	tree, err := NewTree(m.req.WorkRoot, m.req.UUID)
 	if err != nil {
 		return nil, err
 	}

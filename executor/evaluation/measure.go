@@ -175,6 +175,7 @@ func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.O
 			again = append(again, t)
 		}
 	}
+	m.progress(m.measured)
 	return again
 }
 

@@ -62,8 +62,8 @@ func NewRedactor(s *spec.Spec, lookup Lookup) *Redactor {
 
 func (r *Redactor) add(name, v string) {
 	by := []byte("[redacted:" + name + "]")
-	forms := []string{v, strings.TrimSpace(v), url.QueryEscape(v), url.PathEscape(v), jsonText(v, true), jsonText(v, false), asciiJSON(v)}
-	forms = append(forms, base64Forms(v)...)
+	forms := []string{v, strings.TrimSpace(v), jsonText(v, true), jsonText(v, false), asciiJSON(v), strings.ReplaceAll(v, `\`, `\\`)}
+	forms = append(append(forms, urlForms(v)...), base64Forms(v)...)
 	slices.Sort(forms)
 	for _, f := range slices.Compact(forms) {
 		if len(f) >= MinSecret {
@@ -97,6 +97,25 @@ func asciiJSON(v string) string {
 		}
 	}
 	return b.String()
+}
+
+// urlForms are v with %XX, which writers do for more or fewer characters.
+func urlForms(v string) []string {
+	out := []string{url.QueryEscape(v)}
+	for _, kept := range []string{"", "/", "!*'()", "$&+=:@", ";,/?:@&=+$!*'()#"} {
+		for _, digits := range []string{"%%%02X", "%%%02x"} {
+			var b strings.Builder
+			for _, c := range []byte(v) {
+				if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_.~"+kept, c) >= 0 {
+					b.WriteByte(c)
+				} else {
+					fmt.Fprintf(&b, digits, c)
+				}
+			}
+			out = append(out, b.String())
+		}
+	}
+	return out
 }
 
 // base64Forms are the characters that depend on nothing but v, for each of the

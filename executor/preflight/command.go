@@ -15,7 +15,7 @@ import (
 // command asks by a program of the user's: exit code 0 means that the model
 // answers. It runs as a runner would, with BENCHBATCH_MODEL naming the route.
 func (c *check) command(ctx context.Context) (r Result, err error) {
-	tree, err := evaluation.NewTree("")
+	tree, err := evaluation.NewTree("", "preflight")
 	if err != nil {
 		return r, err
 	}

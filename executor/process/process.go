@@ -35,6 +35,19 @@ import (
 // many goroutines at once.
 type Launcher struct{}
 
+// EndLeft ends the processes that an evaluation left because its launcher was
+// killed, and returns how many there were. They are known by the UUID in their
+// BENCHBATCH_JOB. On systems other than Linux it finds none.
+func EndLeft(uuid string) int {
+	if len(uuid) < minUUID {
+		return 0
+	}
+	return endLeft(uuid)
+}
+
+// minUUID keeps EndLeft from taking a part of a name for a UUID.
+const minUUID = 32
+
 const (
 	watchEvery = 50 * time.Millisecond // how often logs are cut to their limit
 	killWait   = 10 * time.Second      // for the kernel to end a killed process

@@ -254,3 +254,23 @@ func TestNothingIsLeftOfManyLaunches(t *testing.T) {
 	wg.Wait()
 	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 5*time.Second, 10*time.Millisecond)
 }
+
+// A launcher that is killed can't clean up: the next one finds what it left.
+func TestWhatAKilledLauncherLeftIsEnded(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // only Linux can find it
+	}
+	const uuid = "0d9f7c1e-8a55-4c0e-9d4c-5a3f2f7f1a11"
+	start := func(id string) *exec.Cmd {
+		cmd := exec.Command("sleep", "600")
+		cmd.Env = []string{"BENCHBATCH_JOB=/tmp/benchbatch-" + id + "-123/job.json"}
+		require.NoError(t, cmd.Start())
+		return cmd
+	}
+	left, other := start(uuid), start("1d9f7c1e-8a55-4c0e-9d4c-5a3f2f7f1a11")
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	assert.Zero(t, process.EndLeft(""))
+	assert.Equal(t, 1, process.EndLeft(uuid))
+	require.ErrorIs(t, syscall.Kill(left.Process.Pid, 0), syscall.ESRCH)
+	require.NoError(t, other.Process.Signal(syscall.Signal(0)))
+}

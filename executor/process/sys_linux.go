@@ -55,6 +55,16 @@ func sweep(w evaluation.Work) int {
 		return 0
 	}
 	s := sweeper{mark: []byte("\x00BENCHBATCH_JOB=" + job + "\x00"), tree: filepath.Dir(job), self: os.Getpid(), found: map[int]bool{}}
+	return s.sweep()
+}
+
+// endLeft ends the processes whose job lies in a private folder of the evaluation.
+func endLeft(uuid string) int {
+	s := sweeper{mark: []byte("/benchbatch-" + uuid + "-"), self: os.Getpid(), found: map[int]bool{}}
+	return s.sweep()
+}
+
+func (s *sweeper) sweep() int {
 	for deadline := time.Now().Add(killWait); s.pass() && time.Now().Before(deadline); {
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -66,7 +76,7 @@ func sweep(w evaluation.Work) int {
 
 type sweeper struct {
 	mark  []byte // of the environment
-	tree  string // the launch's private folder
+	tree  string // the launch's private folder; "" = known by its environment alone
 	self  int
 	found map[int]bool
 }
@@ -123,6 +133,9 @@ func (s *sweeper) ours(pid int) bool {
 	}
 	if bytes.Contains(append([]byte{0}, env...), s.mark) {
 		return true
+	}
+	if s.tree == "" {
+		return false
 	}
 	cwd, err := os.Readlink(proc + "/cwd")
 	if err != nil || !strings.HasPrefix(cwd+"/", s.tree+"/") {
