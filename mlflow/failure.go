@@ -21,6 +21,10 @@ func (c *Client) failure(rt route, resp *http.Response, err error) *Error {
 		return known
 	}
 	e := &Error{Op: rt.name, URL: c.base.String() + rt.path, fate: unknownFate, again: againPatiently, Kind: ErrUnreachable}
+	var redirect *redirected
+	if errors.As(err, &redirect) {
+		return c.redirectError(e, rt, redirect)
+	}
 	var urlErr *url.Error
 	if errors.As(err, &urlErr) {
 		if u, parseErr := url.Parse(urlErr.URL); parseErr == nil {
@@ -34,11 +38,8 @@ func (c *Client) failure(rt route, resp *http.Response, err error) *Error {
 		return e
 	}
 	var dial *net.OpError
-	var redirect *redirected
 	var size *sizeError
 	switch {
-	case errors.As(err, &redirect):
-		return c.redirectError(e, rt, redirect)
 	case errors.As(err, &size):
 		e.Kind, e.again, e.fate = nil, againNever, unknownFate
 	case isTLS(err):

@@ -42,6 +42,7 @@ func RunConformance(t *testing.T, address string, version Version) {
 		{"artifacts", conformArtifacts},
 		{"artifacts by run", conformRunArtifacts},
 		{"cut-off upload", conformCutUpload},
+		{"lost answers", conformLostAnswers},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
 	}

@@ -2,6 +2,7 @@ package mlflowtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,28 +12,30 @@ import (
 	"github.com/benchbatch/benchbatch/mlflow/local"
 )
 
-// shared are the real servers of this test binary.
-var shared struct {
-	sync.Mutex
-	inMain  bool
-	dir     string
-	servers map[Version]*local.Server
+// realServer is the server of one version that the tests of a package share.
+type realServer struct {
+	once   sync.Once
+	server *local.Server
+	dir    string
+	err    error
 }
+
+var (
+	inMain bool
+	shared = map[Version]*realServer{Newest: {}, Oldest: {}}
+)
 
 // Main runs the tests of a package that uses [Real], ends its servers and exits:
 //
 //	func TestMain(m *testing.M) { mlflowtest.Main(m) }
 func Main(m *testing.M) {
-	shared.inMain = true
+	inMain = true
 	code := m.Run()
-	for _, server := range shared.servers {
-		if err := server.Stop(context.Background()); err != nil {
+	for _, r := range shared {
+		if err := r.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = max(code, 1)
 		}
-	}
-	if shared.dir != "" {
-		os.RemoveAll(shared.dir)
 	}
 	os.Exit(code)
 }
@@ -41,30 +44,33 @@ func Main(m *testing.M) {
 // experiment of its own: see [Experiment]. A missing installation fails the test.
 func Real(t testing.TB, version Version) *local.Server {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if !shared.inMain {
+	if !inMain {
 		t.Fatal("a package that uses mlflowtest.Real needs: func TestMain(m *testing.M) { mlflowtest.Main(m) }")
 	}
-	if server := shared.servers[version]; server != nil {
-		return server
-	}
 	executable := Executable(t, version)
-	if shared.dir == "" {
-		dir, err := os.MkdirTemp("", "mlflowtest-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared.dir, shared.servers = dir, map[Version]*local.Server{}
+	r := shared[version]
+	r.once.Do(func() { r.start(executable) })
+	if r.err != nil {
+		t.Fatal(r.err)
 	}
-	server, err := local.Start(context.Background(), local.Options{
-		Dir: filepath.Join(shared.dir, string(version)), Executable: executable, EndWithParent: true,
-	})
-	if err != nil {
-		t.Fatal(err)
+	return r.server
+}
+
+func (r *realServer) start(executable string) {
+	if r.dir, r.err = os.MkdirTemp("", "mlflowtest-"); r.err == nil {
+		r.server, r.err = local.Start(context.Background(), local.Options{Dir: r.dir, Executable: executable, EndWithParent: true})
 	}
-	shared.servers[version] = server
-	return server
+}
+
+func (r *realServer) stop() error {
+	var err error
+	if r.server != nil {
+		err = r.server.Stop(context.Background())
+	}
+	if r.dir != "" {
+		err = errors.Join(err, os.RemoveAll(r.dir))
+	}
+	return err
 }
 
 // Executable is the mlflow command of a version, as installed below the module's root.
@@ -74,10 +80,7 @@ func Executable(t testing.TB, version Version) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
+	for !exists(filepath.Join(dir, "go.mod")) {
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			t.Fatal("no go.mod above the tests")
@@ -85,8 +88,13 @@ func Executable(t testing.TB, version Version) string {
 		dir = parent
 	}
 	executable := filepath.Join(dir, ".mlflow", string(version), "bin", "mlflow")
-	if _, err := os.Stat(executable); err != nil {
-		t.Fatalf("MLflow %s is not installed: run make mlflow, or scripts/install-mlflow.sh %s (%v)", version, version, err)
+	if !exists(executable) {
+		t.Fatalf("MLflow %s is not installed: run make mlflow, or scripts/install-mlflow.sh %s", version, version)
 	}
 	return executable
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
