@@ -1,16 +1,20 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/outcome"
@@ -105,17 +109,50 @@ func gone(err error) bool {
 	return errors.Is(err, mlflow.ErrNotFound) || errors.Is(err, mlflow.ErrDeleted)
 }
 
-// CloseDead closes the runs of a batch that a dead launcher of this host left
-// RUNNING. Runs of other hosts, and of living launchers, are left alone.
-func CloseDead(ctx context.Context, l *ledger.Ledger, live []ledger.Entry) (closed int, err error) {
-	for _, e := range live {
-		if e.Batch == "" || !launcherDead(e.Launcher) {
+// Busy says that evaluations which this plan would start are running elsewhere.
+type Busy struct {
+	Runs      []string // run ids
+	Launchers []string
+}
+
+func (e *Busy) Error() string {
+	return fmt.Sprintf("%d evaluations of this plan are RUNNING elsewhere and nobody pays twice: run %s, started by %s\n"+
+		"  wait for them; or, if that launcher is gone for good, close them and measure anew with --take-over",
+		len(e.Runs), strings.Join(e.Runs, ", "), strings.Join(e.Launchers, ", "))
+}
+
+// CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
+// runs of missing cells are an error (*Busy), unless takeOver closes them too.
+func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver bool) (closed int, err error) {
+	missing := map[batch.Digest]bool{}
+	for _, s := range p.Missing() {
+		missing[s.Cell.Identity.Cell] = true
+	}
+	var busy Busy
+	for _, e := range p.Live {
+		dead := launcherDead(e.Launcher)
+		switch {
+		case !dead && !missing[e.Identity.Cell]:
+			continue
+		case !dead && !takeOver:
+			busy.Runs = append(busy.Runs, e.Info.RunID)
+			who := cmp.Or(e.Launcher, "someone else")
+			if !slices.Contains(busy.Launchers, who) {
+				busy.Launchers = append(busy.Launchers, who)
+			}
 			continue
 		}
-		if err := closeRun(ctx, l, e.Info.RunID, "its launcher "+e.Launcher+" is gone"); err != nil {
+		reason := "its launcher is gone"
+		if !dead {
+			reason = "taken over by another launcher"
+		}
+		if err := closeRun(ctx, l, e.Info.RunID, reason); err != nil {
 			return closed, err
 		}
 		closed++
+	}
+	if len(busy.Runs) > 0 {
+		return closed, &busy
 	}
 	return closed, nil
 }

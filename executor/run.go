@@ -54,6 +54,7 @@ type Report struct {
 	Plan    *planner.Plan // as it stands at the end
 	Started int           // evaluations that this run started
 	Stopped bool          // ended before its work was done
+	Budget  string        // why the budget left slots out; "" = it did not
 }
 
 // Run measures what the plan is missing and freezes the batch when every slot has its fate.
@@ -73,7 +74,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	// What was measured is looked up even after a cancelled context, to report it.
 	final, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped()}
+	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Budget: r.exhausted}
 	if runErr != nil {
 		return report, runErr
 	}
@@ -121,6 +122,8 @@ type runner struct {
 	mu      sync.Mutex
 	fates   map[planner.SlotKey]planner.Fate
 	started int
+	// exhausted says why the budget left slots out; "" = it did not.
+	exhausted string
 }
 
 func keyOf(s planner.Slot) planner.SlotKey {
@@ -202,7 +205,7 @@ func (r *runner) preflight(ctx context.Context, queue []planner.Slot) ([]planner
 // measureAll runs the queue with AtOnce workers. The first failure to write to
 // MLflow or to disk stops new starts and is returned when all have ended.
 func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
-	sc := newSchedule(queue, r.Resolved.Spec)
+	sc := newSchedule(queue, r.Resolved.Spec, newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.Plan, r.parent.Info.RunID))
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
@@ -217,12 +220,12 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 	for range max(1, r.AtOnce) {
 		g.Go(func() error {
 			for {
-				s, ok := sc.next()
+				s, done, ok := sc.next()
 				if !ok {
 					return nil
 				}
-				err := r.measure(ctx, s)
-				sc.done(s)
+				cost, err := r.measure(ctx, s)
+				done(cost)
 				if err != nil {
 					sc.stop()
 					return err
@@ -230,29 +233,32 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 			}
 		})
 	}
-	return errors.Join(g.Wait(), ctx.Err())
+	err := errors.Join(g.Wait(), ctx.Err())
+	r.exhausted = sc.exhausted
+	return err
 }
 
-// measure runs one evaluation from its run's creation to its last tag.
-func (r *runner) measure(ctx context.Context, s planner.Slot) error {
+// measure runs one evaluation from its run's creation to its last tag, and
+// returns what it cost in USD (nil = unknown).
+func (r *runner) measure(ctx context.Context, s planner.Slot) (*float64, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := r.entryFor(s, id.String())
 	if err := r.State.write(e); err != nil {
-		return err
+		return nil, err
 	}
 	info, err := r.Ledger.StartEvaluation(ctx, ledger.Start{
 		Parent: r.parent, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
 		Source: r.Resolved.Spec.Benchmark, At: e.At,
 	})
 	if err != nil {
-		return errors.Join(err, r.State.forget(e.UUID))
+		return nil, errors.Join(err, r.State.forget(e.UUID))
 	}
 	e.RunID, e.URI = info.RunID, info.ArtifactURI
 	if err := r.State.write(e); err != nil {
-		return err
+		return nil, err
 	}
 	r.mu.Lock()
 	r.started++
@@ -261,15 +267,15 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) error {
 	m, err := evaluation.Measure(ctx, r.request(s, e))
 	if err != nil {
 		why := fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
-		return errors.Join(why, closeRun(context.WithoutCancel(ctx), r.Ledger, e.RunID, err.Error()), r.State.forget(e.UUID))
+		return nil, errors.Join(why, closeRun(context.WithoutCancel(ctx), r.Ledger, e.RunID, err.Error()), r.State.forget(e.UUID))
 	}
 	// From here on the result is on disk; it is logged even when the run is being cancelled.
 	if err := logOne(context.WithoutCancel(ctx), r.Ledger, e, r.State.folder(e.UUID), m); err != nil {
-		return fmt.Errorf("%s, repeat %d was measured and is kept in %s; the next run logs it first: %w", s.Cell.Variant, s.Slot, r.State.folder(e.UUID), err)
+		return nil, fmt.Errorf("%s, repeat %d was measured and is kept in %s; the next run logs it first: %w", s.Cell.Variant, s.Slot, r.State.folder(e.UUID), err)
 	}
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
-	return r.State.forget(e.UUID)
+	return sum(m.Attempts, func(a outcome.Attempt) *float64 { return a.CostUSD }), r.State.forget(e.UUID)
 }
 
 // note records the fate of a slot whose evaluation does not count.

@@ -35,11 +35,15 @@ type schedule struct {
 	quotas  map[string]spec.Quota
 	running map[string]int // by quota
 	last    map[string]time.Time
+	budget  *budget // nil = no ceiling
+	active  int     // evaluations at work
 	stopped bool
+	// exhausted says why slots are left although nothing stopped the schedule.
+	exhausted string
 }
 
-func newSchedule(queue []planner.Slot, s *spec.Spec) *schedule {
-	sc := &schedule{queue: queue, quotaOf: map[string]string{}, quotas: s.Quotas, running: map[string]int{}, last: map[string]time.Time{}}
+func newSchedule(queue []planner.Slot, s *spec.Spec, b *budget) *schedule {
+	sc := &schedule{queue: queue, budget: b, quotaOf: map[string]string{}, quotas: s.Quotas, running: map[string]int{}, last: map[string]time.Time{}}
 	sc.wake = sync.NewCond(&sc.mu)
 	for _, m := range s.Models {
 		sc.quotaOf[m.ID] = m.Quota
@@ -47,22 +51,26 @@ func newSchedule(queue []planner.Slot, s *spec.Spec) *schedule {
 	return sc
 }
 
-// next waits for a slot that may start; false when there is none left, or after stop.
-func (sc *schedule) next() (planner.Slot, bool) {
+// next waits for a slot that may start; false when there is none left, or after
+// stop. The caller hands the evaluation's cost (nil = unknown) to the function it gets.
+func (sc *schedule) next() (planner.Slot, func(cost *float64), bool) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	for {
 		if sc.stopped || len(sc.queue) == 0 {
-			return planner.Slot{}, false
+			return planner.Slot{}, nil, false
 		}
 		i, wait := sc.pick(time.Now())
 		if i >= 0 {
 			s := sc.queue[i]
 			sc.queue = append(sc.queue[:i:i], sc.queue[i+1:]...)
-			q := sc.quotaOf[s.Cell.Model]
-			sc.running[q]++
-			sc.last[q] = time.Now()
-			return s, true
+			return s, sc.start(s), true
+		}
+		if wait == 0 && sc.active == 0 {
+			sc.exhausted = sc.budget.why(len(sc.queue)) // only the budget holds slots back for good
+			sc.stopped = true
+			sc.wake.Broadcast()
+			continue
 		}
 		if wait > 0 {
 			time.AfterFunc(wait, sc.wake.Broadcast)
@@ -78,7 +86,7 @@ func (sc *schedule) pick(now time.Time) (int, time.Duration) {
 	for i, s := range sc.queue {
 		name := sc.quotaOf[s.Cell.Model]
 		q := sc.quotas[name]
-		if q.AtOnce > 0 && sc.running[name] >= q.AtOnce {
+		if (q.AtOnce > 0 && sc.running[name] >= q.AtOnce) || !sc.budget.admits(s) {
 			continue
 		}
 		due := sc.last[name].Add(q.Spacing)
@@ -92,12 +100,21 @@ func (sc *schedule) pick(now time.Time) (int, time.Duration) {
 	return -1, wait
 }
 
-// done gives a slot's place in its quota back.
-func (sc *schedule) done(s planner.Slot) {
-	sc.mu.Lock()
-	sc.running[sc.quotaOf[s.Cell.Model]]--
-	sc.mu.Unlock()
-	sc.wake.Broadcast()
+// start books a slot and returns what to call when its evaluation has ended.
+func (sc *schedule) start(s planner.Slot) func(cost *float64) {
+	q := sc.quotaOf[s.Cell.Model]
+	sc.running[q]++
+	sc.active++
+	sc.last[q] = time.Now()
+	settle := sc.budget.reserve(s)
+	return func(cost *float64) {
+		sc.mu.Lock()
+		sc.running[q]--
+		sc.active--
+		settle(cost)
+		sc.mu.Unlock()
+		sc.wake.Broadcast()
+	}
 }
 
 // stop lets nothing new start.

@@ -28,6 +28,7 @@ type runFlags struct {
 	state     string
 	out       string
 	allModels bool
+	takeOver  bool
 }
 
 func (a *App) runCommand() *cobra.Command {
@@ -67,6 +68,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
 	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
+	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
 	return c
 }
 
@@ -103,13 +105,16 @@ func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags
 		return nil, err
 	}
 	defer state.Close()
-	p, in, err := a.settle(ctx, l, state, r, f.planFlags)
+	p, in, err := a.settle(ctx, l, state, r, f.planFlags, f.takeOver)
 	if err != nil {
 		return nil, err
 	}
 	a.describe(p, only)
 	if p.Finished != nil {
 		return a.finished(ctx, conn, l, p, f)
+	}
+	if err := a.checkVersions(ctx, r.Spec, p); err != nil {
+		return nil, err
 	}
 	if err := a.confirm(p, f); err != nil {
 		return nil, err
@@ -129,7 +134,7 @@ func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags
 }
 
 // settle logs what an earlier run left, and plans.
-func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f planFlags) (*planner.Plan, planner.Input, error) {
+func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f planFlags, takeOver bool) (*planner.Plan, planner.Input, error) {
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain, in.Confirm = f.fresh, f.new, f.measure, true
 	left, err := executor.Recover(ctx, l, state)
@@ -143,9 +148,9 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if err != nil {
 		return nil, in, err
 	}
-	closed, err := executor.CloseDead(ctx, l, p.Live)
+	closed, err := executor.CloseLeft(ctx, l, p, takeOver)
 	if closed > 0 {
-		a.say("%s of a launcher that is gone: closed as interrupted", plural(closed, "evaluation"))
+		a.say("%s closed as interrupted: the launcher is gone, or was taken over", plural(closed, "run"))
 	}
 	return p, in, err
 }
@@ -207,7 +212,10 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		Page: conn.page(report.Parent.Info.ExperimentID, report.Parent.Info.RunID)}
 	if report.Result == nil {
 		out.Cells = cellsOf(report.Plan, nil)
-		if f.only == nil {
+		switch {
+		case report.Budget != "":
+			return out, incomplete{report.Budget}
+		case f.only == nil:
 			return out, errInterrupted
 		}
 		return out, incomplete{fmt.Sprintf("%s not started: run without --only to finish the batch", plural(out.Counts.NotStarted, "evaluation"))}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// checkVersions runs the version command of every agent that would be started: a
+// label must not stand for another program than it says.
+func (a *App) checkVersions(ctx context.Context, s *spec.Spec, p *planner.Plan) error {
+	var needed []string
+	for _, slot := range p.Missing() {
+		if !slices.Contains(needed, slot.Cell.Agent) {
+			needed = append(needed, slot.Cell.Agent)
+		}
+	}
+	for _, agent := range s.Agents {
+		if len(agent.VersionCommand) == 0 || !slices.Contains(needed, agent.ID) {
+			continue
+		}
+		if err := a.checkVersion(ctx, s.Dir, agent); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
+}
+
+func (a *App) checkVersion(ctx context.Context, dir string, agent spec.Agent) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, agent.VersionCommand[0], agent.VersionCommand[1:]...)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Env = []string{"PATH=" + a.getenv("PATH"), "HOME=" + a.getenv("HOME"), "LANG=C.UTF-8"}
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("agent %s: version_command %s: %w", agent.ID, strings.Join(agent.VersionCommand, " "), err)
+	}
+	words := strings.FieldsFunc(string(said), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;()\"'", r) })
+	for _, w := range words {
+		if w == agent.Version || strings.TrimPrefix(w, "v") == strings.TrimPrefix(agent.Version, "v") {
+			return nil
+		}
+	}
+	return fmt.Errorf("agent %s: the spec says version %s, but %s printed %q; install that version, or change the spec (its cells are then measured anew)",
+		agent.ID, agent.Version, strings.Join(agent.VersionCommand, " "), oneLine(string(said)))
+}

@@ -1,0 +1,113 @@
+package executor
+
+import (
+	"fmt"
+
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// budget keeps a batch below its ceiling: the dearest known cost of the cell (else
+// of the model) is reserved before a start and settled after. With nothing known,
+// one evaluation of the model runs alone and its cost is learned; the ceiling can
+// be passed by at most that one. It is not safe for concurrent use.
+type budget struct {
+	ceiling  float64 // USD
+	spent    float64 // USD, of this batch, failed evaluations included
+	reserved float64
+	byCell   map[batch.Digest]float64 // dearest known
+	byModel  map[string]float64
+	learning map[string]bool // models whose first cost is awaited
+	unknown  string          // variant whose cost stayed unknown; "" = none
+}
+
+// newBudget is nil where the spec sets no ceiling.
+func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
+	if ceiling == nil {
+		return nil
+	}
+	b := &budget{ceiling: *ceiling, byCell: map[batch.Digest]float64{}, byModel: map[string]float64{}, learning: map[string]bool{}}
+	modelOf := map[batch.Digest]string{}
+	for _, c := range p.Doc.Cells {
+		modelOf[c.Identity.Cell] = c.Model
+	}
+	for _, list := range [][]ledger.Entry{p.Valid, p.Ended} {
+		for _, e := range list {
+			if e.CostUSD == nil {
+				continue
+			}
+			if e.Batch == parent {
+				b.spent += *e.CostUSD
+			}
+			if m, ok := modelOf[e.Identity.Cell]; ok {
+				b.learn(e.Identity.Cell, m, *e.CostUSD)
+			}
+		}
+	}
+	return b
+}
+
+func (b *budget) learn(cell batch.Digest, model string, usd float64) {
+	b.byCell[cell] = max(b.byCell[cell], usd)
+	b.byModel[model] = max(b.byModel[model], usd)
+}
+
+// price is what a start would reserve; false = nothing is known.
+func (b *budget) price(s planner.Slot) (float64, bool) {
+	if v, ok := b.byCell[s.Cell.Identity.Cell]; ok {
+		return v, true
+	}
+	v, ok := b.byModel[s.Cell.Model]
+	return v, ok
+}
+
+// admits says whether a slot may start now.
+func (b *budget) admits(s planner.Slot) bool {
+	if b == nil {
+		return true
+	}
+	if b.unknown != "" {
+		return false
+	}
+	price, known := b.price(s)
+	if !known {
+		return !b.learning[s.Cell.Model] && b.spent+b.reserved < b.ceiling
+	}
+	return b.spent+b.reserved+price <= b.ceiling+1e-9
+}
+
+// reserve books a start and returns how to settle it.
+func (b *budget) reserve(s planner.Slot) func(cost *float64) {
+	if b == nil {
+		return func(*float64) {}
+	}
+	price, known := b.price(s)
+	b.reserved += price
+	if !known {
+		b.learning[s.Cell.Model] = true
+	}
+	return func(cost *float64) {
+		b.reserved -= price
+		if !known {
+			delete(b.learning, s.Cell.Model)
+		}
+		switch {
+		case cost != nil:
+			b.spent += *cost
+			b.learn(s.Cell.Identity.Cell, s.Cell.Model, *cost)
+		case known:
+			b.spent += price // the stated worst case
+		default:
+			b.unknown = s.Cell.Variant.String()
+		}
+	}
+}
+
+// why says why nothing more may start.
+func (b *budget) why(left int) string {
+	if b.unknown != "" {
+		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner report cost_usd, or remove budget.ceiling_usd", b.unknown, b.ceiling)
+	}
+	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise budget.ceiling_usd and run again", b.spent, b.ceiling, left)
+}
