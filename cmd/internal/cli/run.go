@@ -113,7 +113,7 @@ func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags
 	if p.Finished != nil {
 		return a.finished(ctx, conn, l, p, f)
 	}
-	if err := a.checkVersions(ctx, r.Spec, p); err != nil {
+	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
 		return nil, err
 	}
 	if err := a.confirm(p, f); err != nil {

@@ -12,6 +12,27 @@ import (
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
+// checkEnvironment refuses to start what would miss a variable that the spec passes on.
+func (a *App) checkEnvironment(s *spec.Spec, p *planner.Plan) error {
+	if len(p.Missing()) == 0 {
+		return nil
+	}
+	names := slices.Concat(s.Runner.PassEnv, s.Runner.Secrets)
+	if s.Judge != nil {
+		names = slices.Concat(names, s.Judge.PassEnv, s.Judge.Secrets)
+	}
+	var unset []string
+	for _, name := range names {
+		if _, ok := a.Env(name); !ok && !slices.Contains(unset, name) {
+			unset = append(unset, name)
+		}
+	}
+	if len(unset) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("the spec passes %s on to its programs, but the environment does not set it; export it first (it may be empty)", strings.Join(unset, ", "))}
+}
+
 // checkVersions runs the version command of every agent that would be started: a
 // label must not stand for another program than it says.
 func (a *App) checkVersions(ctx context.Context, s *spec.Spec, p *planner.Plan) error {

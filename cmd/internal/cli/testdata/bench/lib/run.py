@@ -1,0 +1,38 @@
+"""Scores tasks at random around the agent's skill; FAULTS may name a file of tasks that fail for the provider's sake."""
+import importlib.util
+import json
+import os
+import random
+import sys
+import time
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("agent", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+with open(os.environ["BENCHBATCH_JOB"]) as f:
+    job = json.load(f)
+out = os.environ["BENCHBATCH_OUT"]
+agent = load(os.path.join("agents", job["agent"]["id"], "agent.py"))
+if os.environ.get("STARTS"):
+    with open(os.environ["STARTS"], "a") as f:
+        f.write("%s+%s r%d a%d %d\n" % (job["agent"]["id"], job["model"]["id"], job["repeat"], job["attempt"], len(job["tasks"])))
+faults = {}
+if os.environ.get("FAULTS") and os.path.exists(os.environ["FAULTS"]):
+    with open(os.environ["FAULTS"]) as f:
+        faults = json.load(f)
+time.sleep(faults.get("sleep", 0))
+with open(os.path.join(out, "outcomes.jsonl"), "w") as f:
+    for task in job["tasks"]:
+        row = {"task": task["id"], "tokens": {"input": 100, "output": 10}, "cost_usd": 0.001, "duration_s": 0.01}
+        if faults.get(task["id"]) and job["attempt"] <= faults[task["id"]]:
+            row["error"] = {"class": "provider", "message": "HTTP 503"}
+        else:
+            row["score"] = round(min(1.0, max(0.0, random.gauss(agent.SKILL, 0.1))), 4)
+        f.write(json.dumps(row) + "\n")
+        f.flush()
+sys.exit(0)
