@@ -36,17 +36,29 @@ func ParseLine(line []byte) (Outcome, error) {
 	if line[0] != '{' {
 		return o, fmt.Errorf("starts with %q: one JSON object is expected", firstRune(line))
 	}
-	if err := json.Unmarshal(line, &o); err != nil {
-		return Outcome{}, explain(err)
+	if !o.fast(line) {
+		var err error
+		if o, err = strict(line); err != nil {
+			return Outcome{}, err
+		}
 	}
-	if err := checkOther(o.Other); err != nil {
-		return Outcome{}, err
-	}
-	o.Other = nil
 	o.Repaired = o.Repaired || repaired
 	if err := o.validate(); err != nil {
 		return Outcome{}, err
 	}
+	return o, nil
+}
+
+// strict reads one line with all the checks of the decoder.
+func strict(line []byte) (Outcome, error) {
+	var o Outcome
+	if err := json.Unmarshal(line, &o); err != nil {
+		return o, explain(err)
+	}
+	if err := checkOther(o.Other); err != nil {
+		return o, err
+	}
+	o.Other = nil
 	return o, nil
 }
 
