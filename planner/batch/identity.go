@@ -60,10 +60,13 @@ func Explain(p Part, before, after Manifest) []Change {
 			out = append(out, Change{p, "file " + k, string(a), string(b)})
 		}
 	}
-	byFile := len(out) > 0
+	byFile, listed := len(out) > 0, map[string]bool{}
+	for _, c := range out {
+		listed[c.Item] = true
+	}
 	for _, k := range unionKeys(before.Items, after.Items) {
 		a, b := itemText(before.Items, k), itemText(after.Items, k)
-		if a == b || (byFile && isFileItem(k) && a != "" && b != "") {
+		if a == b || listed[k] || (byFile && isFileItem(k) && a != "" && b != "") {
 			continue
 		}
 		out = append(out, Change{p, k, a, b})
@@ -85,12 +88,14 @@ func itemText(m map[string]any, k string) string {
 	if !ok {
 		return ""
 	}
-	if s, ok := v.(string); ok {
-		return s
-	}
-	b, err := json.Marshal(v)
+	// Canonical form, so that a stored manifest and a fresh one compare by value.
+	b, err := Canonical(v)
 	if err != nil {
 		return fmt.Sprint(v)
+	}
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		return text
 	}
 	return string(b)
 }
