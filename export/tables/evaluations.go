@@ -12,10 +12,11 @@ func (b *builder) addEvaluation(k keys, e *export.Evidence) error {
 		return err
 	}
 	m := &e.Measures
+	named := e.Evaluation // a copy: rows wait for their chunk, and must not keep the outcomes that long
 	r.Batch, r.Variant, r.Run = k.Batch, k.Variant, k.Run
 	r.Evaluation = e.Evaluation.Evaluation
-	r.RunName, r.ParentRunID, r.Role, r.User = text(&e.RunName), text(&e.Evaluation.Batch), text(&e.Role), text(&e.User)
-	r.State, r.Reason, r.Foreign = string(e.State), text(&e.Reason), e.Foreign
+	r.RunName, r.ParentRunID, r.Role, r.User = text(&named.RunName), text(&named.Batch), text(&named.Role), text(&named.User)
+	r.State, r.Reason, r.Foreign = string(e.State), text(&named.Reason), e.Foreign
 	b.times(r, &e.Evaluation)
 	r.Tasks = int64(m.Tasks)
 	r.Score, r.ScoreKept, r.PassFraction, r.Coverage = finite(m.Score.Mean()), finite(m.Kept.Mean()), finite(m.Passed.Mean()), m.Coverage()
@@ -25,7 +26,8 @@ func (b *builder) addEvaluation(k keys, e *export.Evidence) error {
 	r.Repriced, r.RepricedUnk = finite(m.Repriced.Value()), int64(m.Repriced.Unknown)
 	r.JudgeCostUSD = finite(m.Spent.Judges.Value())
 	r.Artifacts, r.HasAttempts = e.ArtifactState(), e.Attempts != nil
-	r.Unreadable = text(&e.Unreadable)
+	unreadable := e.Unreadable
+	r.Unreadable = text(&unreadable)
 	r.Outcomes, r.Attempts, r.Bundle = digestOf(e, batch.FileOutcomes), digestOf(e, batch.FileAttempts), digestOf(e, batch.FileBundle)
 	if a := e.Artifact(batch.FileBundle); a != nil {
 		r.BundleBytes = &a.Size

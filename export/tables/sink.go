@@ -23,6 +23,9 @@ const (
 	createdBy = "benchbatch"
 )
 
+// codec compresses all tables, so that they share its buffers.
+var codec = &zstd.Codec{Level: zstd.SpeedFastest}
+
 // sink takes the rows of one table, digests them and (where it has a file)
 // writes them. Full chunks are worked off while the next one fills.
 type sink[T any] struct {
@@ -55,7 +58,7 @@ func newSink[T any](table, dir string) (*sink[T], error) {
 		parquet.SchemaOf(new(T)),
 		parquet.DataPageVersion(1),
 		parquet.MaxRowsPerRowGroup(rowGroup),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.Compression(codec),
 		parquet.CreatedBy(createdBy, fmt.Sprint(Schema), "parquet-go"),
 		parquet.KeyValueMetadata("benchbatch.table", table),
 		parquet.KeyValueMetadata("benchbatch.schema", fmt.Sprint(Schema)),
