@@ -223,7 +223,8 @@ var elsewhere = map[string]string{
 // classes are what a field can be part of.
 var classes = []string{"agent", "model", "execution", "scoring", "batch", "free"}
 
-// leafFields lists every field of a spec that holds a value, with its class.
+// leafFields lists every field of a spec that holds a value, with its class. A
+// field that holds further fields has a class too: that of most of them.
 func leafFields(t testing.TB) map[string]string {
 	out := map[string]string{}
 	var walk func(typ reflect.Type)
@@ -233,6 +234,11 @@ func leafFields(t testing.TB) map[string]string {
 			if !f.IsExported() {
 				continue
 			}
+			class, ok := f.Tag.Lookup("class")
+			if !f.Anonymous {
+				assert.True(t, ok, "%s.%s has no class tag", typ.Name(), f.Name)
+				assert.Contains(t, classes, class, "%s.%s", typ.Name(), f.Name)
+			}
 			inner := f.Type
 			for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice || inner.Kind() == reflect.Map {
 				inner = inner.Elem()
@@ -241,11 +247,7 @@ func leafFields(t testing.TB) map[string]string {
 				walk(inner)
 				continue
 			}
-			name := typ.Name() + "." + f.Name
-			class, ok := f.Tag.Lookup("class")
-			assert.True(t, ok, "%s has no class tag", name)
-			assert.Contains(t, classes, class, name)
-			out[name] = class
+			out[typ.Name()+"."+f.Name] = class
 		}
 	}
 	walk(reflect.TypeFor[Spec]())

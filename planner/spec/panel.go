@@ -154,53 +154,53 @@ func jsonMessage(err error) string {
 func (p *panelReader) task(line int, members []member) {
 	var t batch.Task
 	for _, m := range members {
-		wrong := func(message, remedy string) {
-			p.problem(line, 0, plain(m.name), short(string(m.value)), message, remedy)
-		}
-		kind := m.value.Kind()
-		switch m.name {
-		case "id":
-			// A number is the text that was typed.
-			switch kind {
-			case '"':
-				t.ID = text(m.value)
-			case '0':
-				t.ID = string(m.value)
-			default:
-				wrong("an id is text", "write \"id\": \"T-001\"")
-				return
-			}
-		case "input", "expected":
-			if kind == 'n' {
-				continue
-			}
-			if number := inexact(m.value); number != "" {
-				wrong("the number "+short(number)+" is not kept exactly by every JSON reader", "write it in quotes")
-			}
-			if m.name == "input" {
-				t.Input = json.RawMessage(m.value)
-			} else {
-				t.Expected = json.RawMessage(m.value)
-			}
-		case "family":
-			if kind == 'n' {
-				continue
-			}
-			if kind != '"' {
-				wrong("a family is text", "write it in quotes")
-				continue
-			}
-			t.Family = text(m.value)
-		case "anchor":
-			if kind != 't' && kind != 'f' {
-				wrong("not a flag", "write true or false")
-			}
-			t.Anchor = kind == 't'
-		default:
+		if !slices.Contains(panelKeys, m.name) {
 			p.problem(line, 0, join("", m.name), "", "unknown key", remedyForKey(m.name, panelKeys))
+			continue
+		}
+		message, remedy := setMember(&t, m)
+		if message != "" {
+			p.problem(line, 0, m.name, short(string(m.value)), message, remedy)
+		}
+		if message != "" && m.name == "id" {
+			return
 		}
 	}
 	p.add(line, t)
+}
+
+// setMember sets one member of a task, or says what is wrong with it. A null is
+// the same as no member, except for an id.
+func setMember(t *batch.Task, m member) (message, remedy string) {
+	kind := m.value.Kind()
+	switch {
+	case m.name == "id" && kind == '"':
+		t.ID = text(m.value)
+	case m.name == "id" && kind == '0':
+		t.ID = string(m.value) // a number is the text that was typed
+	case m.name == "id":
+		return "an id is text", "write \"id\": \"T-001\""
+	case kind == 'n':
+	case m.name == "family" && kind == '"':
+		t.Family = text(m.value)
+	case m.name == "family":
+		return "a family is text", "write it in quotes"
+	case m.name == "anchor":
+		t.Anchor = kind == 't'
+		if kind != 't' && kind != 'f' {
+			return "not a flag", "write true or false"
+		}
+	default:
+		if m.name == "input" {
+			t.Input = json.RawMessage(m.value)
+		} else {
+			t.Expected = json.RawMessage(m.value)
+		}
+		if number := inexact(m.value); number != "" {
+			return "the number " + short(number) + " is not kept exactly by every JSON reader", "write it in quotes"
+		}
+	}
+	return "", ""
 }
 
 // add checks a task and keeps it.
