@@ -27,7 +27,7 @@ func finishOf(e entry, dir string, m evaluation.Measured) (ledger.Finish, error)
 	if e.Labels.Brain != "" {
 		params = append(params, mlflow.Param{Key: "brain", Value: e.Labels.Brain})
 	}
-	profile, err := json.Marshal(map[string]int{"num_rows": e.Tasks})
+	panel, err := datasetOf(e.Labels.Benchmark, e.Panel, e.Tasks)
 	if err != nil {
 		return ledger.Finish{}, err
 	}
@@ -35,12 +35,18 @@ func finishOf(e entry, dir string, m evaluation.Measured) (ledger.Finish, error)
 		RunID: e.RunID, URI: e.URI, State: m.State, Reason: m.Reason, Ended: m.Ended, Artifacts: m.Artifacts,
 		Open:    func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, path)) },
 		Metrics: metrics, Params: params, Note: noteOf(m),
-		Dataset: mlflow.DatasetInput{
-			Name: e.Labels.Benchmark + " panel", Digest: string(e.Panel[:32]), SourceType: "code", Source: `{"tags":{}}`,
-			Schema:  `{"mlflow_colspec":[{"name":"task","type":"string","required":true},{"name":"input","type":"string","required":true}]}`,
-			Profile: string(profile), Context: "eval",
-		},
+		Dataset: panel,
 	}, nil
+}
+
+// datasetOf is the panel as MLflow shows it beside a run.
+func datasetOf(benchmark string, panel batch.Digest, tasks int) (mlflow.DatasetInput, error) {
+	profile, err := json.Marshal(map[string]int{"num_rows": tasks})
+	return mlflow.DatasetInput{
+		Name: benchmark + " panel", Digest: string(panel[:32]), SourceType: "code", Source: `{"tags":{}}`,
+		Schema:  `{"mlflow_colspec":[{"name":"task","type":"string","required":true},{"name":"input","type":"string","required":true}]}`,
+		Profile: string(profile), Context: "eval",
+	}, err
 }
 
 // metricsOf lists an evaluation's metrics in their one order. What is unknown is left out.

@@ -53,7 +53,7 @@ type Report struct {
 	Result  *batch.Result // nil = not frozen: slots are left
 	Plan    *planner.Plan // as it stands at the end
 	Started int           // evaluations that this run started
-	Stopped bool          // ended before its work was done
+	Stopped bool          // it was told to stop
 	Budget  string        // why the budget left slots out; "" = it did not
 }
 
@@ -109,7 +109,11 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 		{Key: "benchmark", Value: p.Doc.Benchmark}, {Key: "version", Value: p.Doc.Version},
 		{Key: "repeats", Value: fmt.Sprint(p.Doc.Repeats)}, {Key: "seed", Value: fmt.Sprint(p.Doc.Seed)},
 	}
-	if err := o.Ledger.StorePlan(ctx, &parent, docs, params); err != nil {
+	panel, err := datasetOf(p.Doc.Benchmark, p.Doc.Panel.Digest, p.Doc.Panel.Tasks)
+	if err != nil {
+		return parent, err
+	}
+	if err := o.Ledger.StorePlan(ctx, &parent, docs, params, panel); err != nil {
 		return parent, err
 	}
 	return parent, o.Ledger.SetNote(ctx, parent, startNote(p))

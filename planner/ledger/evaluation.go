@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -94,7 +95,7 @@ func (l *Ledger) FinishEvaluation(ctx context.Context, f Finish) error {
 	if err := l.putAll(ctx, run, files); err != nil {
 		return err
 	}
-	if err := l.client.LogInputs(ctx, f.RunID, []mlflow.DatasetInput{f.Dataset}); err != nil {
+	if err := l.logDataset(ctx, f.RunID, f.Dataset); err != nil {
 		return err
 	}
 	list, err := artifactsTag(f.Artifacts)
@@ -124,6 +125,17 @@ func (l *Ledger) FinishEvaluation(ctx context.Context, f Finish) error {
 		status = mlflow.StatusKilled
 	}
 	_, err = l.client.UpdateRun(ctx, f.RunID, status, f.Ended.UnixMilli())
+	return err
+}
+
+// logDataset notes a dataset as a run's input. Two runs that name a new dataset in
+// the same moment make the server refuse one of them; it takes it the second time.
+func (l *Ledger) logDataset(ctx context.Context, runID string, d mlflow.DatasetInput) error {
+	err := l.client.LogInputs(ctx, runID, []mlflow.DatasetInput{d})
+	var refused *mlflow.Error
+	if errors.As(err, &refused) && refused.Code == "BAD_REQUEST" {
+		return l.client.LogInputs(ctx, runID, []mlflow.DatasetInput{d})
+	}
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -74,6 +75,10 @@ type Found struct {
 	Batches []Parent        // batches of the recipe, newest first
 }
 
+// errDeletedBatch flags the evaluations of a batch whose parent run is gone: each
+// was measured whole and stands on its own.
+var errDeletedBatch = errors.New("a batch that was deleted; those of its evaluations that were not deleted still count")
+
 // Find reads the runs of one recipe, never the whole history, and sorts them by
 // what they are worth. Runs that benchbatch did not log are downloaded and checked.
 func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
@@ -93,7 +98,9 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 	var foreign []Entry
 	for _, r := range runs {
 		if r.Tag(TagKind) == KindBatch {
-			if r.Info.LifecycleStage != "deleted" {
+			if r.Info.LifecycleStage == mlflow.StageDeleted {
+				f.ignore(r, errDeletedBatch)
+			} else {
 				f.Batches = append(f.Batches, parentOf(r))
 			}
 			continue
@@ -148,13 +155,18 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WallS: metric(r, "wall_s"),
 	}
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
-	if r.Info.LifecycleStage == "deleted" {
+	if r.Info.LifecycleStage == mlflow.StageDeleted {
 		return e, fmt.Errorf("deleted")
 	}
 	id, err := readIdentity(r)
 	if err != nil {
 		return e, err
 	}
+	unique, err := uuid.Parse(e.UUID)
+	if err != nil {
+		return e, fmt.Errorf("tag %s is %q, not a UUID", TagEvaluation, e.UUID)
+	}
+	e.UUID = unique.String() // one spelling, so that the same one twice is seen
 	if id.Recipe != recipe {
 		return e, fmt.Errorf("tag %s names recipe %s: the short digests agree by chance only", TagIdentity, id.Recipe)
 	}
@@ -224,41 +236,44 @@ func (l *Ledger) addForeign(ctx context.Context, f *Found, q Query, foreign []En
 	return nil
 }
 
-// belowEvaluations maps a run id to its parent's where that parent is an evaluation.
+// maxDepth bounds how far up the parents of a run are followed.
+const maxDepth = 8
+
+// belowEvaluations maps a run id to the evaluation that it lies below, at any depth.
 func (l *Ledger) belowEvaluations(ctx context.Context, foreign []Entry, runs []mlflow.Run) (map[string]string, error) {
 	byID := map[string]mlflow.Run{}
 	for _, r := range runs {
 		byID[r.Info.RunID] = r
 	}
 	below := map[string]string{}
-	var unknown []string
-	parents := map[string]string{}
 	for _, e := range foreign {
-		p := byID[e.Info.RunID].Tag(tagParent)
-		if p == "" {
-			continue
-		}
-		parents[e.Info.RunID] = p
-		if _, ok := byID[p]; !ok && !slices.Contains(unknown, p) {
-			unknown = append(unknown, p)
-		}
-	}
-	for _, id := range unknown {
-		r, err := l.client.GetRun(ctx, id)
-		if errors.Is(err, mlflow.ErrNotFound) {
-			continue // a parent that is gone: the run stands alone
-		}
-		if err != nil {
-			return nil, err
-		}
-		byID[id] = r
-	}
-	for run, p := range parents {
-		if byID[p].Tag(TagKind) == KindEvaluation {
-			below[run] = p
+		id := byID[e.Info.RunID].Tag(tagParent)
+		for depth := 0; id != "" && depth < maxDepth; depth++ {
+			r, err := l.runOf(ctx, byID, id)
+			if err != nil {
+				return nil, err
+			}
+			if r.Tag(TagKind) == KindEvaluation {
+				below[e.Info.RunID] = id
+				break
+			}
+			id = r.Tag(tagParent)
 		}
 	}
 	return below, nil
+}
+
+// runOf reads a run once. One that is gone is an empty run: what names it stands alone.
+func (l *Ledger) runOf(ctx context.Context, known map[string]mlflow.Run, id string) (mlflow.Run, error) {
+	if r, ok := known[id]; ok {
+		return r, nil
+	}
+	r, err := l.client.GetRun(ctx, id)
+	if err != nil && !errors.Is(err, mlflow.ErrNotFound) {
+		return r, err
+	}
+	known[id] = r
+	return r, nil
 }
 
 // checkForeign downloads the record of a run that benchbatch did not log. The
@@ -288,7 +303,24 @@ func (l *Ledger) checkForeign(ctx context.Context, e *Entry, q Query) (reason, e
 		e.State = batch.StatePartial
 	}
 	e.Artifacts = []batch.Artifact{{Path: batch.FileOutcomes, Digest: d, Size: int64(len(b))}}
+	e.Score = meanScore(outcomes) // by the record: what others log as a metric may be on another scale
 	return nil, nil
+}
+
+// meanScore is the mean over the tasks that have a score; nil where none has.
+func meanScore(outcomes []outcome.Outcome) *float64 {
+	var sum, n float64
+	for _, o := range outcomes {
+		if o.Score != nil {
+			sum += *o.Score
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	mean := sum / n
+	return &mean
 }
 
 // dedupe counts an evaluation UUID once: the earliest run.

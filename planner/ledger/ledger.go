@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -27,6 +28,10 @@ func Open(ctx context.Context, c *mlflow.Client, experiment string) (*Ledger, er
 	}
 	if err != nil {
 		return nil, err
+	}
+	if e.LifecycleStage == mlflow.StageDeleted {
+		return nil, fmt.Errorf("experiment %q (id %s) is deleted, and its name stays taken: "+
+			"restore it with `mlflow experiments restore --experiment-id %s`, or give the spec another experiment", experiment, e.ID, e.ID)
 	}
 	l.experiment = e
 	return l, nil

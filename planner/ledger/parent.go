@@ -84,10 +84,14 @@ func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain ba
 	return parentOf(r), nil
 }
 
-// StorePlan stores the frozen start of a batch: plan.json, spec and panel, and
-// then the plan's digest, which makes the batch one that can be joined.
-func (l *Ledger) StorePlan(ctx context.Context, p *Parent, docs []Document, params []mlflow.Param) error {
+// StorePlan stores the frozen start of a batch: plan.json, spec and panel, the
+// panel as its dataset, and then the plan's digest, which makes the batch one that
+// can be joined.
+func (l *Ledger) StorePlan(ctx context.Context, p *Parent, docs []Document, params []mlflow.Param, panel mlflow.DatasetInput) error {
 	if err := l.put(ctx, p.Info, docs); err != nil {
+		return err
+	}
+	if err := l.logDataset(ctx, p.Info.RunID, panel); err != nil {
 		return err
 	}
 	for _, d := range docs {

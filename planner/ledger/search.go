@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
 // Batches lists the newest batches: of this experiment or, where the ledger has
@@ -73,38 +75,68 @@ func (l *Ledger) Label(ctx context.Context, benchmark, version string, recipe ba
 	if l.experiment.ID == "" || version == draftLabel {
 		return nil, nil
 	}
-	filter, err := where(condition{key: TagVersion, value: version}, condition{TagRecipe, recipe.Short(), true}, condition{key: TagKind, value: KindEvaluation})
-	if err != nil {
-		return nil, err
-	}
-	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, PageSize: 200, Limit: 200})
+	runs, err := l.finished(ctx, 200, condition{key: TagVersion, value: version}, condition{key: TagBenchmark, value: benchmark},
+		condition{TagRecipe, recipe.Short(), true})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
 		id, err := readIdentity(r)
-		if err != nil || r.Tag(TagBenchmark) != benchmark || r.Info.Status != mlflow.StatusFinished {
-			continue
+		if err != nil {
+			continue // it never counts
 		}
 		e, err := entryOf(r, id.Recipe)
-		if err == nil && e.State.Counts() {
+		if err != nil {
+			continue
+		}
+		counts := e.State.Counts()
+		if e.Foreign {
+			if counts, err = l.holdsRecord(ctx, e); err != nil {
+				return nil, err
+			}
+		}
+		if counts {
 			return &LabelHolder{Entry: e, Recipe: id.Recipe}, nil
 		}
 	}
 	return nil, nil
 }
 
-// OtherSchemes counts evaluations that were recorded under another identity
-// scheme (at most 1,000 are looked at), and names one such scheme.
+// holdsRecord says whether a run that benchbatch did not log has a record with
+// scores. The panel of its recipe is not known here, so it is not compared.
+func (l *Ledger) holdsRecord(ctx context.Context, e Entry) (bool, error) {
+	b, err := l.read(ctx, e.Info, batch.FileOutcomes, maxRecord)
+	if errors.Is(err, mlflow.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	outcomes, err := readRecord(b, outcome.TimeoutFail)
+	ok := err == nil && meanScore(outcomes) != nil && (e.Outcomes == "" || e.Outcomes == batch.Sum(b))
+	return ok, nil
+}
+
+// finished lists FINISHED evaluations that meet the conditions, oldest first.
+func (l *Ledger) finished(ctx context.Context, limit int, c ...condition) ([]mlflow.Run, error) {
+	tags, err := where(append(c, condition{key: TagKind, value: KindEvaluation})...)
+	if err != nil {
+		return nil, err
+	}
+	status, err := mlflow.AttributeEquals("status", string(mlflow.StatusFinished))
+	if err != nil {
+		return nil, err
+	}
+	return l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: mlflow.And(status, tags), PageSize: limit, Limit: limit})
+}
+
+// OtherSchemes counts finished evaluations that were recorded under another
+// identity scheme (at most 1,000 are looked at), and names one such scheme.
 func (l *Ledger) OtherSchemes(ctx context.Context) (n int, scheme string, err error) {
 	if l.experiment.ID == "" {
 		return 0, "", nil
 	}
-	filter, err := where(condition{TagScheme, fmt.Sprint(batch.Scheme), true}, condition{key: TagKind, value: KindEvaluation})
-	if err != nil {
-		return 0, "", err
-	}
-	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, PageSize: 1000, Limit: 1000})
+	runs, err := l.finished(ctx, 1000, condition{TagScheme, fmt.Sprint(batch.Scheme), true})
 	if err != nil || len(runs) == 0 {
 		return 0, "", err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -78,12 +79,20 @@ func describeScores(scores []float64) (mean, low, high *float64) {
 
 func (a *App) showRan(r *ran) {
 	var t table
-	t.add("agent", "model", "repeats", "mean score", "lowest–highest", "cost", "")
+	t.add("agent", "model", "repeats", "mean score", "lowest–highest", "cost", "missing")
 	for _, c := range r.Cells {
-		t.add(c.Agent, c.Model, fmt.Sprint(c.Repeats), number(c.Mean, "%.3f"), span2(c.Low, c.High), number(c.CostUSD, "$%.4f"), c.Reason)
+		missing := ""
+		if c.Missing > 0 {
+			state, _, _ := strings.Cut(c.Reason, ":")
+			missing = strings.TrimSpace(fmt.Sprintf("%d %s", c.Missing, state))
+		}
+		t.add(c.Agent, c.Model, fmt.Sprint(c.Repeats), number(c.Mean, "%.3f"), lowHigh(c.Low, c.High), number(c.CostUSD, "$%.4f"), missing)
 	}
 	t.write(a.Stdout)
 	a.print("")
+	for _, reason := range reasons(r.Cells) {
+		a.print("%s", cleanLine(reason))
+	}
 	n := r.Counts
 	a.print("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started; %s started now",
 		n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted, plural(r.Started, "evaluation"))
@@ -93,6 +102,25 @@ func (a *App) showRan(r *ran) {
 	a.print("MLflow  %s", r.Page)
 }
 
+// reasons are the different reasons of missing repeats, in order, each with its variants.
+func reasons(cells []ranCell) []string {
+	variants := map[string][]string{}
+	var order []string
+	for _, c := range cells {
+		if c.Reason == "" {
+			continue
+		}
+		if variants[c.Reason] == nil {
+			order = append(order, c.Reason)
+		}
+		variants[c.Reason] = append(variants[c.Reason], c.Variant.String())
+	}
+	for i, reason := range order {
+		order[i] = fmt.Sprintf("%s [%s]", reason, strings.Join(variants[reason], ", "))
+	}
+	return order
+}
+
 func number(v *float64, format string) string {
 	if v == nil {
 		return "–"
@@ -100,7 +128,7 @@ func number(v *float64, format string) string {
 	return fmt.Sprintf(format, *v)
 }
 
-func span2(lo, hi *float64) string {
+func lowHigh(lo, hi *float64) string {
 	if lo == nil {
 		return "–"
 	}
