@@ -92,7 +92,7 @@ func TestProblemsOfPanelPaths(t *testing.T) {
 	}
 }
 
-// Task ids that differ only in case are two tasks: they are never file names.
+// Task ids that differ only in case are two tasks.
 func TestLanguageCodesAreTasks(t *testing.T) {
 	s, err := Load(small(t, smallSpec, map[string]string{"lamps.csv": "id,input\nno,a\nNO,a\non,a\noff,a\ny,a\nn,a\nyes,a\n"}), nil)
 	require.NoError(t, err)
