@@ -11,6 +11,10 @@
 // Processes that left the group are known by their environment: they carry the
 // launch's own BENCHBATCH_JOB. No other process is ever touched.
 //
+// This is no sandbox: a process gets nothing that it was not given, and the
+// launcher's own environment can't be read through /proc, but it runs as the same
+// user and can read the files of that user whose names it knows or finds.
+//
 // Limits: Memory bounds the data segment of each single process, on Linux only.
 // CPUs is not enforced here.
 //

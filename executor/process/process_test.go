@@ -96,6 +96,16 @@ func TestEnvironmentIsOnlyWhatIsGiven(t *testing.T) {
 	assert.Empty(t, read(t, w.Stdout), "no environment is an empty one, not ours")
 }
 
+func TestTheLaunchersEnvironmentCanNotBeLookedUp(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // no /proc
+	}
+	w := work(t, `cat "/proc/$PPID/environ"`)
+	launch(t, w)
+	assert.Empty(t, strings.Trim(read(t, w.Stdout), "\x00"))
+	assert.NotEmpty(t, os.Getenv("PATH"), "the launcher itself still has it")
+}
+
 func TestEndsBySignal(t *testing.T) {
 	end := launch(t, work(t, "kill -9 $$"))
 	assert.Equal(t, -1, end.ExitCode)

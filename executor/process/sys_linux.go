@@ -17,12 +17,34 @@ import (
 )
 
 // adopt makes this process the parent of orphans below it, so that they can be
-// found and reaped, and hides its environment and open files from processes of
-// the same user (not from root).
+// found and reaped, and keeps its own environment, open files and folder from
+// processes of the same user that look them up in /proc (root still sees files
+// and folder).
 var adopt = sync.OnceFunc(func() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	hideEnvironment()
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 })
+
+// hideEnvironment blanks the block that /proc/PID/environ shows. Go has copied
+// the variables when the process started: os.Getenv is not changed by it.
+func hideEnvironment() {
+	fields := statFields("/proc/self")
+	if len(fields) < 49 {
+		return
+	}
+	start, err1 := strconv.ParseInt(fields[47], 10, 64) // env_start, field 50
+	end, err2 := strconv.ParseInt(fields[48], 10, 64)   // env_end
+	if err1 != nil || err2 != nil || start <= 0 || end <= start || end-start > 8<<20 {
+		return
+	}
+	mem, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)
+	if err != nil {
+		return
+	}
+	defer mem.Close()
+	_, _ = mem.WriteAt(make([]byte, end-start), start)
+}
 
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -144,16 +166,22 @@ func (s *sweeper) ours(pid int) bool {
 	return parent(proc) == s.self
 }
 
-// parent is the fourth field of /proc/PID/stat, behind the name in parentheses.
+// parent is the fourth field of /proc/PID/stat.
 func parent(proc string) int {
-	b, err := os.ReadFile(proc + "/stat")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	fields := statFields(proc)
 	if len(fields) < 2 {
 		return 0
 	}
 	pid, _ := strconv.Atoi(fields[1])
 	return pid
+}
+
+// statFields are the fields of /proc/PID/stat behind the name in parentheses:
+// the first is field 3, the state.
+func statFields(proc string) []string {
+	b, err := os.ReadFile(proc + "/stat")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
