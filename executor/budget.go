@@ -10,16 +10,17 @@ import (
 
 // budget keeps a batch below its ceiling: the dearest known cost of the cell (else
 // of the model) is reserved before a start and settled after. With nothing known,
-// one evaluation of the model runs alone and its cost is learned; the ceiling can
-// be passed by at most that one. It is not safe for concurrent use.
+// one evaluation of the model runs to learn its cost, and no other model learns
+// meanwhile; the ceiling can be passed by at most that one. It is not safe for concurrent use.
 type budget struct {
 	ceiling  float64 // USD
 	spent    float64 // USD, of this batch, failed evaluations included
 	reserved float64
 	byCell   map[batch.Digest]float64 // dearest known
 	byModel  map[string]float64
-	learning map[string]bool // models whose first cost is awaited
-	unknown  string          // variant whose cost stayed unknown; "" = none
+	dearest  float64 // known of any model
+	learning bool    // a model's first cost is awaited
+	unknown  string  // variant whose cost stayed unknown; "" = none
 }
 
 // newBudget is nil where the spec sets no ceiling.
@@ -27,7 +28,7 @@ func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
 	if ceiling == nil {
 		return nil
 	}
-	b := &budget{ceiling: *ceiling, byCell: map[batch.Digest]float64{}, byModel: map[string]float64{}, learning: map[string]bool{}}
+	b := &budget{ceiling: *ceiling, byCell: map[batch.Digest]float64{}, byModel: map[string]float64{}}
 	modelOf := map[batch.Digest]string{}
 	for _, c := range p.Doc.Cells {
 		modelOf[c.Identity.Cell] = c.Model
@@ -51,15 +52,19 @@ func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
 func (b *budget) learn(cell batch.Digest, model string, usd float64) {
 	b.byCell[cell] = max(b.byCell[cell], usd)
 	b.byModel[model] = max(b.byModel[model], usd)
+	b.dearest = max(b.dearest, usd)
 }
 
-// price is what a start would reserve; false = nothing is known.
+// price is what a start would reserve; false = nothing is known of the model, and
+// the dearest of the others stands in.
 func (b *budget) price(s planner.Slot) (float64, bool) {
 	if v, ok := b.byCell[s.Cell.Identity.Cell]; ok {
 		return v, true
 	}
-	v, ok := b.byModel[s.Cell.Model]
-	return v, ok
+	if v, ok := b.byModel[s.Cell.Model]; ok {
+		return v, true
+	}
+	return b.dearest, false
 }
 
 // admits says whether a slot may start now.
@@ -71,8 +76,8 @@ func (b *budget) admits(s planner.Slot) bool {
 		return false
 	}
 	price, known := b.price(s)
-	if !known {
-		return !b.learning[s.Cell.Model] && b.spent+b.reserved < b.ceiling
+	if !known && (b.learning || b.spent+b.reserved >= b.ceiling) {
+		return false
 	}
 	return b.spent+b.reserved+price <= b.ceiling+1e-9
 }
@@ -85,12 +90,12 @@ func (b *budget) reserve(s planner.Slot) func(cost *float64) {
 	price, known := b.price(s)
 	b.reserved += price
 	if !known {
-		b.learning[s.Cell.Model] = true
+		b.learning = true
 	}
 	return func(cost *float64) {
 		b.reserved -= price
 		if !known {
-			delete(b.learning, s.Cell.Model)
+			b.learning = false
 		}
 		switch {
 		case cost != nil:

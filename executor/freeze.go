@@ -27,7 +27,6 @@ func (r *runner) freeze(ctx context.Context, report *Report) error {
 		return err
 	}
 	if result.Counts.NotStarted > 0 {
-		report.Stopped = true
 		return r.Ledger.SetNote(ctx, r.parent, endNote(p, result.Counts, false))
 	}
 	body, err := json.MarshalIndent(result, "", " ")
@@ -91,17 +90,35 @@ func endNote(p *planner.Plan, c batch.Counts, frozen bool) string {
 		word, c.Planned, c.Reused, c.Done, c.Failed, c.Skipped, c.NotStarted, draftMark(p))
 	b.WriteString("| agent&nbsp;&nbsp; | model&nbsp;&nbsp; | repeats |\n|---|---|---|\n")
 	for i, cell := range p.Doc.Cells {
-		var links []string
-		for _, s := range p.Slots {
-			if s.Entry != nil && s.Cell.Identity.Cell == cell.Identity.Cell {
-				links = append(links, fmt.Sprintf("[%d](#/experiments/%s/runs/%s)", s.Slot, s.Entry.Info.ExperimentID, s.Entry.Info.RunID))
-			}
-		}
-		fmt.Fprintf(&b, "| %s&nbsp;&nbsp; | %s&nbsp;&nbsp; | %s |\n", cell.Agent, cell.Model, strings.Join(links, " "))
-		if b.Len() > 6500 && i+1 < len(p.Doc.Cells) {
-			fmt.Fprintf(&b, "\nand %d more cells\n", len(p.Doc.Cells)-i-1)
+		row := fmt.Sprintf("| %s&nbsp;&nbsp; | %s&nbsp;&nbsp; | %s |\n", cell.Agent, cell.Model, repeatLinks(p, cell))
+		if b.Len()+len(row) > noteLimit {
+			fmt.Fprintf(&b, "\nand %d more cells\n", len(p.Doc.Cells)-i)
 			break
 		}
+		b.WriteString(row)
 	}
 	return b.String()
+}
+
+const (
+	noteLimit = 7500 // bytes; MLflow cuts a note at 8,000 characters
+	linkLimit = 10   // links a cell
+)
+
+// repeatLinks are links to the runs that count for a cell.
+func repeatLinks(p *planner.Plan, cell batch.Cell) string {
+	var links []string
+	n := 0
+	for _, s := range p.Slots {
+		if s.Entry == nil || s.Cell.Identity.Cell != cell.Identity.Cell {
+			continue
+		}
+		if n++; n <= linkLimit {
+			links = append(links, fmt.Sprintf("[%d](#/experiments/%s/runs/%s)", s.Slot, s.Entry.Info.ExperimentID, s.Entry.Info.RunID))
+		}
+	}
+	if n > linkLimit {
+		links = append(links, fmt.Sprintf("and %d more", n-linkLimit))
+	}
+	return strings.Join(links, " ")
 }

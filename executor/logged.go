@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -180,10 +181,22 @@ func noteOf(m evaluation.Measured) string {
 	fmt.Fprintf(&b, "This evaluation is %s.\n", m.State)
 	for _, text := range []string{m.Reason, m.LogTail} {
 		if text != "" {
-			fmt.Fprintf(&b, "\n```\n%s\n```\n", strings.ReplaceAll(clipRunes(text, 3000), "```", "'''"))
+			b.WriteString("\n" + codeBlock(clipRunes(text, 3000)))
 		}
 	}
 	return b.String()
+}
+
+// codeBlock makes foreign text harmless in a note: a block that no backticks in
+// the text can end, and nothing that changes how the rest reads without being seen.
+func codeBlock(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	return "```\n" + strings.ReplaceAll(text, "```", "'''") + "\n```\n"
 }
 
 func clipRunes(s string, n int) string {

@@ -29,13 +29,18 @@ type Recovered struct {
 // Recover logs what was measured but not logged, and closes the runs of
 // evaluations that were cut short. It holds the state's lock, so no launcher on
 // this machine is at work on them. Entries of other experiments are left alone.
-func Recover(ctx context.Context, l *ledger.Ledger, s *State) (Recovered, error) {
+// endLeft ends the processes of an evaluation that outlived their launcher.
+func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid string) int) (Recovered, error) {
 	var r Recovered
 	entries, err := s.entries()
 	if err != nil {
 		return r, err
 	}
 	for _, e := range entries {
+		endLeft(e.UUID)
+		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
+			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+		}
 		if e.RunID != "" && e.Experiment != l.ExperimentID() {
 			continue
 		}
@@ -125,8 +130,10 @@ func (e *Busy) Error() string {
 // runs of missing cells are an error (*Busy), unless takeOver closes them too.
 func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver bool) (closed int, err error) {
 	missing := map[batch.Digest]bool{}
-	for _, s := range p.Missing() {
-		missing[s.Cell.Identity.Cell] = true
+	if p.Finished == nil { // else nothing would be started
+		for _, s := range p.Missing() {
+			missing[s.Cell.Identity.Cell] = true
+		}
 	}
 	var busy Busy
 	for _, e := range p.Live {

@@ -237,7 +237,10 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 			}
 		})
 	}
-	err := errors.Join(g.Wait(), ctx.Err())
+	err := g.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
 	r.exhausted = sc.exhausted
 	return err
 }

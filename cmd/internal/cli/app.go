@@ -33,6 +33,7 @@ type App struct {
 
 	asJSON bool
 	quiet  bool
+	tidy   tidyStop
 }
 
 // Process is the App of this process.
@@ -54,6 +55,7 @@ func Process() *App {
 func Main(a *App) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	go a.heed(ctx, cancel)
 	root := a.root()
 	root.SetArgs(a.Args)
 	root.SetOut(a.Stdout)

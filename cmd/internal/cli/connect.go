@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/local"
@@ -85,29 +84,4 @@ func (c *connection) runnerEnv(env func(string) (string, bool)) []string {
 		}
 	}
 	return out
-}
-
-// interrupts turns the process's signals into a stop channel (first) and a
-// cancelled context (second).
-func (a *App) interrupts(ctx context.Context) (context.Context, <-chan struct{}, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		var sig os.Signal
-		select {
-		case sig = <-a.Signals:
-		case <-done:
-			return
-		}
-		a.say("\n%v: nothing new is started; what runs is finished (again: stop now)", sig)
-		close(stop)
-		select {
-		case <-a.Signals:
-			a.say("stopping now")
-			cancel()
-		case <-done:
-		}
-	}()
-	return ctx, stop, func() { close(done); cancel() }
 }

@@ -51,11 +51,15 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
   benchbatch run my-bench/benchmark.yaml --new`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := a.load(args[0]) // before a server is started for nothing
+			if err != nil {
+				return err
+			}
 			conn, err := a.connect(cmd.Context(), true)
 			if err != nil {
 				return err
 			}
-			out, err := a.run(cmd.Context(), conn, args[0], f)
+			out, err := a.run(cmd.Context(), conn, r, f)
 			if out == nil {
 				return err
 			}
@@ -84,11 +88,7 @@ type ran struct {
 	Cells   []ranCell    `json:"cells"`
 }
 
-func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags) (*ran, error) {
-	r, err := a.load(path)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f runFlags) (*ran, error) {
 	only, err := f.filter(r)
 	if err != nil {
 		return nil, err
@@ -116,17 +116,21 @@ func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags
 	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
 		return nil, err
 	}
-	if err := a.confirm(p, f); err != nil {
+	if err := a.confirm(ctx, p, f); err != nil {
 		return nil, err
 	}
-	ctx, stop, release := a.interrupts(ctx)
-	defer release()
+	stop, untidy := a.tidy.offer()
+	defer untidy()
 	watch := a.observe()
 	report, err := executor.Run(ctx, executor.Options{
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
 	})
 	watch.Close()
+	untidy()
+	if ctx.Err() != nil && err == ctx.Err() {
+		return nil, errInterrupted
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +141,7 @@ func (a *App) run(ctx context.Context, conn *connection, path string, f runFlags
 func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f planFlags, takeOver bool) (*planner.Plan, planner.Input, error) {
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain, in.Confirm = f.fresh, f.new, f.measure, true
-	left, err := executor.Recover(ctx, l, state)
+	left, err := executor.Recover(ctx, l, state, process.EndLeft)
 	if err != nil {
 		return nil, in, err
 	}
@@ -176,7 +180,7 @@ func (a *App) describe(p *planner.Plan, only func(batch.Variant) bool) {
 }
 
 // confirm asks before money is spent, where there is someone to ask.
-func (a *App) confirm(p *planner.Plan, f runFlags) error {
+func (a *App) confirm(ctx context.Context, p *planner.Plan, f runFlags) error {
 	missing := p.Missing()
 	if len(missing) == 0 {
 		return nil
@@ -186,7 +190,17 @@ func (a *App) confirm(p *planner.Plan, f runFlags) error {
 		return nil
 	}
 	fmt.Fprint(a.Stderr, "start? [y/N] ")
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
+	answered := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
+		answered <- line
+	}()
+	var answer string
+	select {
+	case answer = <-answered:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		return usageError{errors.New("not started")}
 	}
@@ -213,12 +227,14 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	if report.Result == nil {
 		out.Cells = cellsOf(report.Plan, nil)
 		switch {
+		case report.Stopped:
+			return out, errInterrupted
 		case report.Budget != "":
 			return out, incomplete{report.Budget}
-		case f.only == nil:
-			return out, errInterrupted
+		case f.only != nil:
+			return out, incomplete{fmt.Sprintf("%s not started: run without --only to finish the batch", plural(out.Counts.NotStarted, "evaluation"))}
 		}
-		return out, incomplete{fmt.Sprintf("%s not started: run without --only to finish the batch", plural(out.Counts.NotStarted, "evaluation"))}
+		return out, incomplete{fmt.Sprintf("%s missing, though all were measured: a repeat was deleted or changed in MLflow meanwhile; run again", plural(out.Counts.NotStarted, "repeat"))}
 	}
 	_, folder, err := a.exportBatch(ctx, l, report.Parent, exportFlags{out: f.out})
 	out.Counts, out.Frozen, out.Folder, out.Cells = report.Result.Counts, true, folder, cellsOf(report.Plan, report.Result)

@@ -1,0 +1,222 @@
+package executor
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+	"github.com/benchbatch/benchbatch/planner/spec"
+)
+
+// slotsOf plans n repeats of one agent on each model, all missing.
+func slotsOf(n int, models ...string) *planner.Plan {
+	p := &planner.Plan{}
+	for _, m := range models {
+		c := cellOf(m)
+		p.Doc.Cells = append(p.Doc.Cells, c)
+		for i := 1; i <= n; i++ {
+			p.Slots = append(p.Slots, planner.Slot{Cell: c, Slot: i})
+		}
+	}
+	return p
+}
+
+func cellOf(model string) batch.Cell {
+	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: model}}
+	c.Identity.Cell = batch.Sum([]byte(model))
+	return c
+}
+
+func specOf(quotas map[string]spec.Quota, models ...string) *spec.Spec {
+	s := &spec.Spec{Quotas: quotas}
+	for _, m := range models {
+		s.Models = append(s.Models, spec.Model{ID: m, Quota: "q-" + m})
+	}
+	return s
+}
+
+// drain takes slots with so many workers until none is left, and returns what was
+// started; cost is what each evaluation turns out to cost (nil = unknown).
+func drain(sc *schedule, workers int, cost func(planner.Slot) *float64) []planner.Slot {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var started []planner.Slot
+	for range workers {
+		wg.Go(func() {
+			for {
+				s, done, ok := sc.next()
+				if !ok {
+					return
+				}
+				mu.Lock()
+				started = append(started, s)
+				mu.Unlock()
+				done(cost(s))
+			}
+		})
+	}
+	wg.Wait()
+	return started
+}
+
+func usd(v float64) func(planner.Slot) *float64 { return func(planner.Slot) *float64 { return &v } }
+
+func TestOrderIsTheSeedsAndLeavesOutWhatIsThere(t *testing.T) {
+	p := slotsOf(20, "m", "n")
+	p.Doc.Seed = 7
+	first := order(p)
+	assert.Len(t, first, 40)
+	assert.Equal(t, first, order(p), "the same seed gives the same order")
+	assert.NotEqual(t, p.Slots, first, "the order of the plan is not the order of starts")
+
+	p.Slots[3].Entry, p.Slots[25].Entry = &ledger.Entry{}, &ledger.Entry{}
+	var want []planner.Slot
+	for _, s := range first {
+		if s != (planner.Slot{Cell: p.Slots[3].Cell, Slot: 4}) && s != (planner.Slot{Cell: p.Slots[25].Cell, Slot: 6}) {
+			want = append(want, s)
+		}
+	}
+	assert.Equal(t, want, order(p), "a continued batch goes on in the same order")
+
+	p = slotsOf(20, "m", "n")
+	p.Doc.Seed = 8
+	assert.NotEqual(t, first, order(p))
+}
+
+func TestQuotasBoundWhatRunsAtOnce(t *testing.T) {
+	sc := newSchedule(order(slotsOf(30, "m", "n")), specOf(map[string]spec.Quota{"q-m": {AtOnce: 2}}, "m", "n"), nil)
+	var running, most [2]atomic.Int32
+	var mu sync.Mutex
+	got := drain(sc, 8, func(s planner.Slot) *float64 {
+		i := 0
+		if s.Cell.Model == "n" {
+			i = 1
+		}
+		n := running[i].Add(1)
+		mu.Lock()
+		most[i].Store(max(most[i].Load(), n))
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+		running[i].Add(-1)
+		return nil
+	})
+	assert.Len(t, got, 60)
+	assert.LessOrEqual(t, most[0].Load(), int32(2), "the quota of m")
+	assert.LessOrEqual(t, most[1].Load(), int32(8))
+	assert.Empty(t, sc.exhausted)
+}
+
+func TestAFullQuotaDoesNotHoldBackTheOthers(t *testing.T) {
+	queue := append(slotsOf(2, "m").Slots, slotsOf(1, "n").Slots...)
+	sc := newSchedule(queue, specOf(map[string]spec.Quota{"q-m": {AtOnce: 1}}, "m", "n"), nil)
+	first, done, ok := sc.next()
+	require.True(t, ok)
+	assert.Equal(t, "m", first.Cell.Model)
+	second, _, ok := sc.next()
+	require.True(t, ok)
+	assert.Equal(t, "n", second.Cell.Model, "m is full: n goes first")
+	done(nil)
+	third, _, ok := sc.next()
+	require.True(t, ok)
+	assert.Equal(t, "m", third.Cell.Model)
+}
+
+func TestSpacingWaitsBetweenStarts(t *testing.T) {
+	sc := newSchedule(slotsOf(3, "m").Slots, specOf(map[string]spec.Quota{"q-m": {Spacing: time.Minute}}, "m"), nil)
+	now := time.Now()
+	i, wait := sc.pick(now)
+	assert.Zero(t, i)
+	assert.Zero(t, wait)
+	sc.start(sc.queue[0])
+	i, wait = sc.pick(sc.last["q-m"].Add(20 * time.Second))
+	assert.Equal(t, -1, i)
+	assert.Equal(t, 40*time.Second, wait)
+	i, _ = sc.pick(sc.last["q-m"].Add(time.Minute))
+	assert.Zero(t, i)
+}
+
+func TestStopStartsNothingNew(t *testing.T) {
+	sc := newSchedule(slotsOf(100, "m").Slots, specOf(nil, "m"), nil)
+	n := 0
+	got := drain(sc, 1, func(planner.Slot) *float64 {
+		if n++; n == 3 {
+			sc.stop()
+		}
+		return nil
+	})
+	assert.Len(t, got, 3)
+	assert.Empty(t, sc.exhausted)
+}
+
+// Each costs 0.30, the ceiling is 1.00, eight workers: three are started.
+func TestTheCeilingIsKeptWithManyWorkers(t *testing.T) {
+	for _, models := range [][]string{{"m"}, {"m", "n", "o", "p"}} {
+		t.Run(fmt.Sprint(len(models)), func(t *testing.T) {
+			ceiling := 1.0
+			p := slotsOf(10, models...)
+			b := newBudget(&ceiling, p, "parent")
+			sc := newSchedule(order(p), specOf(nil, models...), b)
+			got := drain(sc, 8, func(planner.Slot) *float64 {
+				time.Sleep(time.Millisecond)
+				return usd(0.30)(planner.Slot{})
+			})
+			assert.LessOrEqual(t, b.spent, 1.0)
+			assert.Zero(t, b.reserved)
+			assert.Len(t, got, 3)
+			assert.Contains(t, sc.exhausted, "raise budget.ceiling_usd")
+		})
+	}
+}
+
+func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
+	ceiling, cost := 1.0, 0.4
+	p := slotsOf(5, "m")
+	id := p.Doc.Cells[0].Identity
+	p.Valid = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, CostUSD: &cost, Batch: "another"}}
+	p.Ended = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "parent"}}
+	b := newBudget(&ceiling, p, "parent")
+	assert.InDelta(t, 0.8, b.spent, 1e-9, "failed evaluations included, those of other batches not")
+	assert.False(t, b.admits(p.Slots[0]), "0.8 + 0.4 is above the ceiling")
+	ceiling = 1.2
+	b = newBudget(&ceiling, p, "parent")
+	assert.True(t, b.admits(p.Slots[0]))
+}
+
+func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {
+	ceiling := 1.0
+	p := slotsOf(5, "m")
+	b := newBudget(&ceiling, p, "parent")
+	sc := newSchedule(p.Slots, specOf(nil, "m"), b)
+	got := drain(sc, 4, func(planner.Slot) *float64 { return nil })
+	assert.Len(t, got, 1)
+	assert.Contains(t, sc.exhausted, "the cost of a+m is unknown")
+	assert.Contains(t, sc.exhausted, "$1.00")
+}
+
+// A cost that is known but not reported this once is taken as the dearest known.
+func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
+	ceiling := 1.0
+	p := slotsOf(5, "m")
+	b := newBudget(&ceiling, p, "parent")
+	b.reserve(p.Slots[0])(usd(0.2)(p.Slots[0]))
+	b.reserve(p.Slots[1])(usd(0.1)(p.Slots[1]))
+	b.reserve(p.Slots[2])(nil)
+	assert.InDelta(t, 0.5, b.spent, 1e-9)
+	assert.Empty(t, b.unknown)
+}
+
+func TestNoCeilingAdmitsEverything(t *testing.T) {
+	p := slotsOf(5, "m")
+	b := newBudget(nil, p, "parent")
+	assert.True(t, b.admits(p.Slots[0]))
+	b.reserve(p.Slots[0])(nil)
+	assert.True(t, b.admits(p.Slots[1]))
+}

@@ -1,0 +1,100 @@
+package executor
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+func openState(t *testing.T) *State {
+	s, err := OpenState(filepath.Join(t.TempDir(), "state"))
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestOneLauncherAtATime(t *testing.T) {
+	s := openState(t)
+	_, err := OpenState(s.dir)
+	require.ErrorContains(t, err, "another run is at work in "+s.dir)
+	require.ErrorContains(t, err, Launcher(), "the holder is named")
+	require.NoError(t, s.Close())
+	again, err := OpenState(s.dir)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
+func TestStateThatCannotBeMadeSaysWhatToDo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := OpenState(filepath.Join(file, "state"))
+	require.ErrorContains(t, err, "--state")
+}
+
+func TestEntriesComeBack(t *testing.T) {
+	s := openState(t)
+	want := entry{UUID: "u-1", RunID: "r", Slot: 3, Cell: cellOf("m"), Labels: labels{"b", "v1", ""}, Pass: passRule{Threshold: 0.8}, At: time.Now().UTC().Truncate(time.Millisecond)}
+	require.NoError(t, s.write(want))
+	require.NoError(t, os.Mkdir(s.folder("u-2"), 0o700)) // its launcher died before it had written anything
+	got, err := s.entries()
+	require.NoError(t, err)
+	assert.Equal(t, []entry{want, {UUID: "u-2"}}, got)
+
+	require.NoError(t, s.forget("u-1"))
+	require.NoError(t, s.forget("u-2"))
+	got, err = s.entries()
+	require.NoError(t, err)
+	assert.Empty(t, got)
+
+	require.NoError(t, s.write(want))
+	require.NoError(t, os.WriteFile(filepath.Join(s.folder("u-1"), entryFile), []byte(`{"uuid":`), 0o600))
+	_, err = s.entries()
+	require.ErrorContains(t, err, "move this folder away")
+}
+
+func TestALauncherIsDeadOnlyForSure(t *testing.T) {
+	mine := Launcher()
+	assert.False(t, launcherDead(mine), "this process")
+	assert.False(t, launcherDead(""), "unknown")
+	assert.False(t, launcherDead("elsewhere/1/1"), "another host")
+	assert.False(t, launcherDead(hostname()+"/x/1"))
+
+	parts := strings.Split(mine, "/")
+	require.Len(t, parts, 3)
+	if parts[2] != "" { // there is /proc
+		assert.True(t, launcherDead(fmt.Sprintf("%s/%s/1", parts[0], parts[1])), "the same process id, another start")
+	}
+	c := exec.Command("true")
+	require.NoError(t, c.Run())
+	assert.True(t, launcherDead(fmt.Sprintf("%s/%d/5", hostname(), c.Process.Pid)), "a process that has ended")
+}
+
+// What others wrote can't leave its block in a note, nor hide in it.
+func TestANoteHoldsForeignTextInBlocks(t *testing.T) {
+	hostile := "a ``` b\n````\n<img src=x onerror=alert(1)>\n\x1b[31mred\u202e\u200b\u2028| x |"
+	note := noteOf(evaluation.Measured{State: batch.StateIncomplete, Reason: hostile, LogTail: hostile + strings.Repeat("x", 5000)})
+	assert.Equal(t, 4, strings.Count(note, "```"), "two blocks, opened and closed")
+	for _, r := range []string{"\x1b", "\u202e", "\u200b", "\u2028"} {
+		assert.NotContains(t, note, r)
+	}
+	inside := false
+	for _, line := range strings.Split(note, "\n") {
+		if line == "```" {
+			inside = !inside
+		} else if strings.ContainsAny(line, "<|") {
+			assert.True(t, inside, line)
+		}
+	}
+	assert.False(t, inside)
+	assert.Empty(t, noteOf(evaluation.Measured{State: batch.StateComplete, LogTail: hostile}))
+}
