@@ -20,10 +20,7 @@ func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
 	if err := p.checkFresh(in.Fresh); err != nil {
 		return err
 	}
-	usable, err := p.usable(in)
-	if err != nil {
-		return err
-	}
+	usable := p.usable(in)
 	checked := map[string]bool{}
 	for {
 		p.fill(usable)
@@ -49,11 +46,9 @@ func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
 }
 
 // usable are the valid repeats that the spec's reuse rule and --fresh let count.
-func (p *Plan) usable(in Input) ([]ledger.Entry, error) {
-	since, err := p.notBefore(in)
-	if err != nil {
-		return nil, err
-	}
+func (p *Plan) usable(in Input) []ledger.Entry {
+	since := p.notBefore()
+	fresh := slices.Concat(p.Doc.Fresh, in.Fresh) // a batch that is continued keeps what it began with
 	var out []ledger.Entry
 	for _, e := range p.Valid {
 		own := p.own(e)
@@ -65,16 +60,16 @@ func (p *Plan) usable(in Input) ([]ledger.Entry, error) {
 		}
 		switch {
 		case own:
-		case slices.Contains(in.Fresh, variant):
+		case slices.Contains(fresh, variant):
 			p.skip(e, "older than --fresh "+variant)
 			continue
 		case e.Started().Before(since):
-			p.skip(e, fmt.Sprintf("started %s, before the reuse limit %s", e.Started().Format(time.DateOnly), since.Format(time.DateOnly)))
+			p.skip(e, fmt.Sprintf("started %s, before the reuse limit %s", e.Started().Format(time.RFC3339), since.Format(time.RFC3339)))
 			continue
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	return out
 }
 
 func (p *Plan) skip(e ledger.Entry, reason string) {
@@ -92,29 +87,15 @@ func (p *Plan) own(e ledger.Entry) bool {
 }
 
 // notBefore is the earliest start that may be reused, seen from the batch's start.
-func (p *Plan) notBefore(in Input) (time.Time, error) {
-	var since time.Time
+func (p *Plan) notBefore() time.Time {
 	r := p.resolved.Spec.Reuse
-	if r.NotBefore != "" {
-		t, err := parseDay(r.NotBefore)
-		if err != nil {
-			return since, fmt.Errorf("reuse.not_before: %w", err)
-		}
-		since = t
-	}
+	since := r.NotBeforeTime()
 	if r.MaxAge > 0 {
 		if t := p.Doc.Created.Add(-r.MaxAge); t.After(since) {
 			since = t
 		}
 	}
-	return since, nil
-}
-
-func parseDay(s string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t.UTC(), nil
-	}
-	return time.Parse(time.DateOnly, s)
+	return since
 }
 
 // fill gives every cell its repeats: first what the batch itself measured, then

@@ -83,12 +83,13 @@ func (p *Plan) Counts() batch.Counts {
 type facts struct {
 	found  *ledger.Found
 	holder *ledger.LabelHolder
-	looks  []ledger.Parent
 	others int
 	scheme string
 }
 
-// Make asks MLflow and plans. It uses four searches, whatever the history.
+// Make asks MLflow and plans. It makes four calls, whatever the history: three
+// searches, and the plan of the batch that is joined or a search for earlier looks.
+// Runs that benchbatch did not log are read besides.
 func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
 	r := in.Resolved
 	doc, err := document(r, in)
@@ -103,16 +104,13 @@ func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
 		return nil, labelTaken(ctx, l, r, f.holder)
 	}
 	p := &Plan{Doc: doc, Live: f.found.Live, Ended: f.found.Ended, Ignored: f.found.Ignored, Valid: f.found.Valid, resolved: r}
-	for _, look := range f.looks {
-		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
-	}
 	if err := p.findBatch(ctx, l, f.found.Batches, in); err != nil {
 		return nil, err
 	}
 	if err := p.choose(ctx, l, in); err != nil {
 		return nil, err
 	}
-	if f.others > 0 && len(p.Missing()) > 0 && !in.MeasureAgain {
+	if f.others > 0 && p.Finished == nil && len(p.Missing()) > 0 && !in.MeasureAgain {
 		return nil, &OtherScheme{Count: f.others, Scheme: f.scheme}
 	}
 	p.Estimate = estimate(p.Missing(), f.found.Valid)
@@ -132,10 +130,6 @@ func ask(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, doc batch.Plan
 	})
 	g.Go(func() (err error) {
 		f.others, f.scheme, err = l.OtherSchemes(ctx)
-		return err
-	})
-	g.Go(func() (err error) {
-		f.looks, err = l.Looks(ctx, doc.Benchmark, doc.DecisionDigest)
 		return err
 	})
 	return f, g.Wait()
@@ -171,7 +165,16 @@ func (p *Plan) findBatch(ctx context.Context, l *ledger.Ledger, batches []ledger
 		p.Joined = &b
 		return p.adopt(ctx, l, b)
 	}
-	return nil
+	return p.lookBack(ctx, l)
+}
+
+// lookBack notes the frozen batches of the same question and decision.
+func (p *Plan) lookBack(ctx context.Context, l *ledger.Ledger) error {
+	looks, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest)
+	for _, look := range looks {
+		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
+	}
+	return err
 }
 
 // adopt takes over what an existing batch has frozen. A parent that died before
@@ -179,7 +182,7 @@ func (p *Plan) findBatch(ctx context.Context, l *ledger.Ledger, batches []ledger
 func (p *Plan) adopt(ctx context.Context, l *ledger.Ledger, b ledger.Parent) error {
 	if b.Plan == "" {
 		p.Doc.Seed, p.Doc.Created = b.Seed, b.Started()
-		return nil
+		return p.lookBack(ctx, l)
 	}
 	doc, _, err := l.ReadPlan(ctx, b)
 	if err != nil {
@@ -210,7 +213,7 @@ func document(r *spec.Resolved, in Input) (batch.Plan, error) {
 		Agents: r.Agents, Models: r.Models, Brain: r.Brain, BrainPath: s.Brain, Execution: r.Execution, Scoring: r.Scoring,
 		Panel: panelInfo(r), Decision: r.Decision, DecisionDigest: batch.Sum(r.Decision), Valid: s.Valid,
 		PassThreshold: s.Decision.PassThreshold, PassReported: s.Decision.Pass == "reported", TimeoutPolicy: s.Recipe.TimeoutPolicy,
-		JudgeStage: s.Judge != nil, Withdraw: s.Withdraw, Prices: s.PriceList, SpecDigest: batch.Sum(s.Raw), Reused: []batch.Repeat{},
+		JudgeStage: s.Judge != nil, Withdraw: s.Withdraw, Prices: s.PriceList, SpecDigest: batch.Sum(s.Raw), Reused: []batch.Repeat{}, Fresh: in.Fresh,
 	}
 	if len(s.Recipe.Judges) > 0 {
 		doc.Judges = judges

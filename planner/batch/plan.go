@@ -50,6 +50,7 @@ type Plan struct {
 	SpecDigest    Digest       `json:"spec_digest"`      // of the spec file's bytes
 
 	Reused  []Repeat `json:"reused"`            // chosen at planning time
+	Fresh   []string `json:"fresh,omitempty"`   // variants whose earlier repeats are not counted
 	Earlier []string `json:"earlier,omitempty"` // frozen batches of the same question and decision: the looks
 }
 

@@ -71,7 +71,11 @@ func (a *App) demo(ctx context.Context, f runFlags) error {
 		}
 		return env(name)
 	}
-	out, err := a.run(ctx, conn, filepath.Join(dir, "benchmark.yaml"), f)
+	r, err := a.load(filepath.Join(dir, "benchmark.yaml"))
+	if err != nil {
+		return err
+	}
+	out, err := a.run(ctx, conn, r, f)
 	var part incomplete
 	if err != nil && (!errors.As(err, &part) || out == nil || !out.Frozen) {
 		return err

@@ -90,6 +90,3 @@ func (a *App) finish(err error) int {
 	}
 	return code
 }
-
-// asError is errors.As for a condition.
-func asError[T error](err error, target *T) bool { return errors.As(err, target) }

@@ -39,8 +39,14 @@ type said struct {
 // newShell makes a folder with a small benchmark whose name, and so experiment, is new.
 func newShell(t *testing.T, v mlflowtest.Version) *shell {
 	t.Helper()
+	return newShellAt(t, mlflowtest.Real(t, v).URL)
+}
+
+// newShellAt is newShell on the server at an address.
+func newShellAt(t *testing.T, address string) *shell {
+	t.Helper()
 	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}}
-	s.env["MLFLOW_TRACKING_URI"] = mlflowtest.Real(t, v).URL
+	s.env["MLFLOW_TRACKING_URI"] = address
 	s.env["STARTS"] = filepath.Join(s.dir, "starts")
 	s.env["FAULTS"], s.env["ADDRESS"], s.env["REGION"] = filepath.Join(s.dir, "faults.json"), "", "north"
 	bench := filepath.Join(s.dir, "bench")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -69,6 +70,7 @@ type planned struct {
 	Estimate  planner.Estimate `json:"estimate"`
 	Running   []string         `json:"running,omitempty"` // run ids
 	Ignored   []batch.Ignored  `json:"ignored"`
+	Refused   string           `json:"refused,omitempty"` // why there is no plan; with --explain
 	Changes   []batch.Change   `json:"changes,omitempty"` // with --explain
 	Since     string           `json:"changes_since,omitempty"`
 }
@@ -95,10 +97,10 @@ func (a *App) planCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := a.makePlan(cmd.Context(), args[0], f, explain)
-			if err != nil {
+			if out == nil {
 				return err
 			}
-			return a.result(out, func() { a.showPlan(out) })
+			return errors.Join(a.result(out, func() { a.showPlan(out) }), err)
 		},
 	}
 	f.add(c)
@@ -106,6 +108,8 @@ func (a *App) planCommand() *cobra.Command {
 	return c
 }
 
+// makePlan plans. With explain it says what changed even where the label is taken,
+// and returns both.
 func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain string) (*planned, error) {
 	r, err := a.load(path)
 	if err != nil {
@@ -125,19 +129,24 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	}
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain = f.fresh, f.new, f.measure
-	p, err := planner.Make(ctx, l, in)
+	p, refused := planner.Make(ctx, l, in)
 	var taken *planner.LabelTaken
-	if err != nil && (explain == "" || !asError(err, &taken)) {
-		return nil, err
+	if refused != nil && (explain == "" || !errors.As(refused, &taken)) {
+		return nil, refused
 	}
 	out := &planned{Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Key: r.Key, Ignored: []batch.Ignored{}}
 	if p != nil {
 		out.fill(a, p, only)
 	}
 	if explain != "" {
-		return out, out.explain(ctx, l, r, explain)
+		if err := out.explain(ctx, l, r, explain); err != nil {
+			return nil, err
+		}
 	}
-	return out, nil
+	if refused != nil {
+		out.Refused, _, _ = strings.Cut(refused.Error(), "\n")
+	}
+	return out, refused
 }
 
 // fill takes over a plan's numbers.

@@ -32,6 +32,8 @@ func (a *App) serverCommand() *cobra.Command {
 database that Python's MLflow would use here, and its artifacts beside it.
 A database of another schema is never upgraded.`,
 		Example: "  benchbatch server start\n  export MLFLOW_TRACKING_URI=$(benchbatch server status --url)",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var port int
 	start := &cobra.Command{
