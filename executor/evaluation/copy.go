@@ -3,6 +3,7 @@ package evaluation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -151,11 +152,8 @@ func (c *Copier) copyFile(dst *os.Root, from, to string) error {
 		return err
 	}
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(out, h), in); err != nil {
-		out.Close()
-		return err
-	}
-	if err := out.Close(); err != nil {
+	_, err = io.Copy(io.MultiWriter(out, h), in)
+	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
 	return c.verify(from, batch.Digest(hex.EncodeToString(h.Sum(nil))))

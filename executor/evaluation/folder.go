@@ -58,7 +58,7 @@ func (t Tree) Remove() error {
 	if os.RemoveAll(t.Root) == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(t.Root, func(p string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(t.Root, func(p string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(p, 0o700)
 		}

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -143,8 +144,7 @@ func (m *measurement) judgeProgram(names []string, j job, runnerOut string) (*pr
 		err = j.write(p.tree.Job())
 	}
 	if err != nil {
-		p.tree.Remove()
-		return nil, fmt.Errorf("copying the runner's output for the judge: %w", err)
+		return nil, errors.Join(fmt.Errorf("copying the runner's output for the judge: %w", err), p.tree.Remove())
 	}
 	return p, nil
 }

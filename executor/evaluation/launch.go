@@ -3,6 +3,7 @@ package evaluation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -34,8 +35,7 @@ func (m *measurement) runner(n int, tasks []batch.Task) (*program, error) {
 	}
 	if s.Brain != "" {
 		if err := m.files.Place(p.tree.Work(), s.Brain, m.req.brainPlacement()); err != nil {
-			p.tree.Remove()
-			return nil, err
+			return nil, errors.Join(err, p.tree.Remove())
 		}
 	}
 	if s.Runner.MLflow {
@@ -57,7 +57,7 @@ func (m *measurement) program(command, names []string, j job, vars Allowed) (p *
 	}
 	defer func() {
 		if err != nil {
-			tree.Remove()
+			err = errors.Join(err, tree.Remove())
 		}
 	}()
 	if err := m.files.Copy(tree.Work(), names...); err != nil {

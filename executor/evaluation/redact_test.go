@@ -14,10 +14,7 @@ import (
 )
 
 func redactorOf(secrets map[string]string) *Redactor {
-	s := &spec.Spec{}
-	for _, name := range []string{"A", "B", "C"} {
-		s.Runner.Secrets = append(s.Runner.Secrets, name)
-	}
+	s := &spec.Spec{Runner: spec.Runner{Secrets: []string{"A", "B", "C"}}}
 	return NewRedactor(s, func(name string) (string, bool) { v, ok := secrets[name]; return v, ok })
 }
 

@@ -44,7 +44,7 @@ func openFiles(w evaluation.Work) (*files, error) {
 func (f *files) close() {
 	for _, file := range []*os.File{f.in, f.out, f.err} {
 		if file != nil {
-			file.Close()
+			_ = file.Close() // the process has its own handle
 		}
 	}
 }

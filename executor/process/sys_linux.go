@@ -110,7 +110,7 @@ func (s *sweeper) pass() bool {
 		return false
 	}
 	names, _ := dir.Readdirnames(-1)
-	dir.Close()
+	_ = dir.Close()
 	any := false
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)

@@ -149,9 +149,10 @@ func (s *scanner) text(p *string) bool {
 		return false
 	}
 	for i := s.i + 1; i < len(s.b); i++ {
-		if s.b[i] == '\\' {
+		switch s.b[i] {
+		case '\\':
 			i++
-		} else if s.b[i] == '"' {
+		case '"':
 			b, err := jsontext.AppendUnquote(nil, s.b[start:i+1])
 			*p, s.i = string(b), i+1
 			return err == nil
