@@ -277,7 +277,8 @@ func (e *sizeError) Error() string {
 	return fmt.Sprintf("%s does not have the %d bytes it was to have: it changed while it was sent", quote(e.name), e.size)
 }
 
-// exactReader passes on size bytes and fails unless there are exactly so many.
+// exactReader passes on size bytes and fails unless there are exactly so many. It looks beyond the last one before it passes that on, so that
+// no server gets a file that it takes for whole.
 type exactReader struct {
 	in   io.ReadCloser
 	name string
@@ -288,6 +289,11 @@ type exactReader struct {
 func (r *exactReader) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	r.read += int64(n)
+	if r.read == r.size && n > 0 && err == nil {
+		extra, extraErr := io.CopyN(io.Discard, r.in, 1)
+		r.read += extra
+		err = extraErr
+	}
 	if r.read > r.size || err == io.EOF && r.read != r.size {
 		return 0, &sizeError{r.name, r.size}
 	}

@@ -48,7 +48,7 @@ func (c *Client) CreateRun(ctx context.Context, r CreateRun) (RunInfo, error) {
 			return RunInfo{}, err
 		}
 		if waitErr := sleep(ctx, backoff(c.cfg.BackoffMin, c.cfg.BackoffMax, try)); waitErr != nil {
-			return RunInfo{}, &Error{Op: runsCreate.name, Kind: ErrDeadline, Err: errors.Join(waitErr, err)}
+			return RunInfo{}, &Error{Op: runsCreate.name, Kind: waitErr, Err: err}
 		}
 		repeated = true
 	}
@@ -127,7 +127,11 @@ func (c *Client) keepFirst(ctx context.Context, found []Run) (RunInfo, error) {
 	return found[0].Info, nil
 }
 
+// sleep waits, unless the context ends first or is known to.
 func sleep(ctx context.Context, d time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+		return ErrDeadline
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

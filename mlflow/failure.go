@@ -95,6 +95,10 @@ func (c *Client) answerError(rt route, resp *http.Response, body []byte) *Error 
 	case status == http.StatusServiceUnavailable && e.Code == "TEMPORARILY_UNAVAILABLE":
 		// The database is busy, or a search has more conditions than it can join.
 		e.Kind, e.again = ErrUnreachable, againAFewTimes
+	case status == http.StatusBadRequest && strings.Contains(e.Message, "QueuePool limit"):
+		// Too many writers at once held all connections to the database.
+		e.Kind, e.again = ErrUnreachable, againAFewTimes
+		e.Remedy = "send less at once, or start the server with MLFLOW_SQLALCHEMYSTORE_POOL_SIZE=20 and MLFLOW_SQLALCHEMYSTORE_MAX_OVERFLOW=80"
 	case status == http.StatusRequestTimeout || status >= 502 && status <= 504:
 		e.Kind, e.again = ErrUnreachable, againPatiently
 	case status == http.StatusInternalServerError && (e.Code == "INTERNAL_ERROR" || e.Code == ""):

@@ -54,6 +54,8 @@ func (a *attempts) mayRepeat(failure *Error) bool {
 	switch a.route.class {
 	case safe, set, dedup:
 		return failure.again != 0
+	case download:
+		return failure.again != 0 && failure.Status != http.StatusInternalServerError
 	case create:
 		return failure.again != 0 && failure.fate == untouched
 	default:

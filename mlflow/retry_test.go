@@ -254,6 +254,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"503 switched off":   {status(503, "Endpoint: /x disabled due to the mlflow server running in `--artifacts-only` mode."), once, once},
 		"504":                {status(504, ""), again, once},
 		"400":                {status(400, `{"error_code":"INVALID_PARAMETER_VALUE"}`), once, once},
+		"400 no connection":  {status(400, `{"error_code":"BAD_REQUEST","message":"QueuePool limit of size 5 overflow 10 reached, connection timed out"}`), again, once},
 		"401":                {status(401, ""), once, once},
 		"403":                {status(403, ""), once, once},
 		"404":                {status(404, `{"error_code":"RESOURCE_DOES_NOT_EXIST"}`), once, once},
@@ -264,7 +265,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			for _, call := range []struct {
 				class class
 				again bool
-			}{{safe, test.read}, {set, test.read}, {dedup, test.read}, {create, test.create}, {never, once}} {
+			}{{safe, test.read}, {set, test.read}, {dedup, test.read}, {download, test.read && !strings.HasPrefix(name, "500")}, {create, test.create}, {never, once}} {
 				synctest.Test(t, func(t *testing.T) {
 					tries := 0
 					c := inMemory(t, func(r *http.Request) (*http.Response, error) {

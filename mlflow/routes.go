@@ -13,6 +13,8 @@ const (
 	create
 	// safe: reads.
 	safe
+	// download: reads whose 500 may mean that the file is missing, which the method finds out.
+	download
 	// set: the last write wins, so a repeated one changes nothing.
 	set
 	// dedup: the server takes an identical repeat for the first one.
@@ -51,10 +53,10 @@ var (
 	artifactsList = route{"artifacts/list", http.MethodGet, "/api/2.0/mlflow/artifacts/list", safe}
 	// Through the server's artifact proxy.
 	artifactsPut = route{"artifacts/put", http.MethodPut, "/api/2.0/mlflow-artifacts/artifacts/", set}
-	artifactsGet = route{"artifacts/get", http.MethodGet, "/api/2.0/mlflow-artifacts/artifacts/", safe}
+	artifactsGet = route{"artifacts/get", http.MethodGet, "/api/2.0/mlflow-artifacts/artifacts/", download}
 	// By run, for artifact roots that are not proxied.
 	runArtifactPut = route{"upload-artifact", http.MethodPost, "/ajax-api/2.0/mlflow/upload-artifact", set}
-	runArtifactGet = route{"get-artifact", http.MethodGet, "/get-artifact", safe}
+	runArtifactGet = route{"get-artifact", http.MethodGet, "/get-artifact", download}
 
 	serverVersion = route{"version", http.MethodGet, "/version", safe}
 	serverInfo    = route{"server-info", http.MethodGet, "/api/3.0/mlflow/server-info", safe}

@@ -92,6 +92,8 @@ func command(o Options, executable string, port int) *exec.Cmd {
 func environment(all []string) []string {
 	kept := []string{
 		"MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false", // its job runner and consumers take 1.5 GB
+		// A write holds two connections: with the usual 15, eight writers at once can wait 30 s for each other.
+		"MLFLOW_SQLALCHEMYSTORE_POOL_SIZE=20", "MLFLOW_SQLALCHEMYSTORE_MAX_OVERFLOW=80",
 		"MLFLOW_DISABLE_TELEMETRY=true", "DO_NOT_TRACK=true", "PYTHONUNBUFFERED=1",
 	}
 	for _, entry := range all {
