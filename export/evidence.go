@@ -96,8 +96,11 @@ func (e *Evidence) refuse(bad []Finding, name string, err error) []Finding {
 	if e.Counted || errors.Is(err, fs.ErrNotExist) {
 		return append(bad, Finding{File: name, Run: e.RunID, Reason: err.Error()})
 	}
-	if e.Unreadable == "" {
-		e.Unreadable = filepath.Base(name) + ": " + err.Error()
+	if e.Unreadable == "" { // without the parser's words: they may change between versions
+		e.Unreadable = filepath.Base(name) + " is refused"
+		if line := (*outcome.LineError)(nil); errors.As(err, &line) {
+			e.Unreadable += fmt.Sprintf(" at line %d", line.Line)
+		}
 	}
 	return bad
 }
@@ -144,7 +147,7 @@ func readAttempts(path string, p outcome.TimeoutPolicy) ([]outcome.Attempt, erro
 			a.Outcome, err = outcome.Settle(a.Outcome, p)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return &outcome.LineError{Line: n, Reason: err}
 		}
 		attempts = append(attempts, a)
 		return nil

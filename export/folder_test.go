@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write testdata again")
 func TestGoldenBytes(t *testing.T) {
 	local := time.Local
 	defer func() { time.Local = local }()
-	b := mixed().Freeze()
+	b := exporttest.Mixed().Freeze()
 	for _, c := range []struct {
 		zone    string
 		offset  int
@@ -237,7 +237,7 @@ func TestUnknownSchemaIsNotCorrupt(t *testing.T) {
 }
 
 func TestWithheld(t *testing.T) {
-	s := mixed()
+	s := exporttest.Mixed()
 	for _, c := range []struct {
 		withhold []string
 		absent   []string

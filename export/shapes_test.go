@@ -3,7 +3,6 @@ package export_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,52 +12,6 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
-
-// hostile is text that would do harm in Markdown, HTML or a terminal.
-const hostile = "![x](https://host.invalid/p.png) <script>|\x1b[31m\u202e`\n# h"
-
-// mixed is a batch in which everything that can happen has happened.
-func mixed() *exporttest.Synthetic {
-	s := exporttest.New(exporttest.Shape{Agents: 3, Models: 2, Tasks: 10, Repeats: 2, Judges: 1, Attempts: true, Seed: 5})
-	s.Plan.Withdraw = []batch.Withdrawal{{Task: "T-0003", Why: "verifier was wrong " + hostile, Date: "2026-12-02"}}
-	s.Plan.Exclude = []batch.Exclusion{{Variant: batch.Variant{Agent: "agent-9", Model: "model-1"}, Why: "no tool calls"}}
-	s.Plan.Question = "Which one? " + hostile
-	e := s.Result.Evaluations
-
-	foreign := &e[0] // only outcomes, measured by someone else
-	foreign.Reused, foreign.Foreign, foreign.Batch, foreign.User = true, true, "", hostile
-	foreign.Started = exporttest.Start.Add(-72 * time.Hour)
-	foreign.Ended = nil
-	delete(s.Files[foreign.RunID], batch.FileAttempts)
-	delete(s.Files[foreign.RunID], batch.FileBundle)
-	s.Result.Slots[0].State = batch.SlotReused
-
-	interrupted := s.AddEvaluation(1, 3)
-	interrupted.State, interrupted.Counted, interrupted.Reason = batch.StateInterrupted, false, "its launcher stopped "+hostile
-	delete(s.Files[interrupted.RunID], batch.FileOutcomes)
-	early := interrupted.Started.Add(-time.Minute)
-	interrupted.Ended = &early // a clock that went back
-	s.Result.Slots[len(s.Result.Slots)-1].State = batch.SlotFailed
-	s.Result.Slots[len(s.Result.Slots)-1].Reason = "interrupted"
-
-	broken := s.AddEvaluation(2, 3)
-	broken.State, broken.Counted, broken.Reason = batch.StateIncomplete, false, "half a file"
-	s.Files[broken.RunID][batch.FileOutcomes] = s.Files[broken.RunID][batch.FileOutcomes][:150]
-	s.Result.Slots[len(s.Result.Slots)-1].State = batch.SlotFailed
-
-	zero, minus, reported := 0.0, 0.0, true
-	minus *= -1
-	s.SetOutcomes(e[2].RunID, []outcome.Outcome{
-		{Task: "T-0002", State: outcome.Agent, Score: &zero, Error: &outcome.Failure{Class: outcome.Agent, Message: hostile}, Repaired: true},
-		{Task: "T-0001", State: outcome.Scored, Score: &minus, Passed: &reported, Flags: []outcome.Flag{{Audit: "test-awareness", Evidence: hostile}}},
-		{Task: "T-0004", State: outcome.Budget, Error: &outcome.Failure{Class: outcome.Budget}},
-		{Task: "not-in-panel", State: outcome.Scored, Score: &zero},
-	})
-	s.AddSlot(5, 3, batch.SlotSkipped, "the model does not answer "+hostile)
-	s.AddSlot(4, 3, batch.SlotNotStarted, "the ceiling was reached")
-	s.Result.Ignored = []batch.Ignored{{RunID: "r", Cell: "c", Reason: "deleted"}}
-	return s
-}
 
 func TestShapes(t *testing.T) {
 	empty := exporttest.New(exporttest.Shape{Agents: 1, Models: 2, Tasks: 3, Seed: 2})
@@ -70,7 +23,7 @@ func TestShapes(t *testing.T) {
 		"nothing measured":   empty,
 		"all columns null":   draft,
 		"no tasks":           lonely,
-		"everything at once": mixed(),
+		"everything at once": exporttest.Mixed(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, s.Freeze(), nil)
@@ -90,7 +43,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestMissingIsSaid(t *testing.T) {
-	s := mixed()
+	s := exporttest.Mixed()
 	m := verify(t, write(t, s.Freeze(), nil)).Manifest
 	reasons := map[string]int{}
 	for _, f := range m.Missing {

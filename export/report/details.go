@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/export"
@@ -71,20 +73,18 @@ func (p *page) notCounted() {
 			p.head(5, "run", "variant", "repeat", "state", "why")
 			seen = true
 		}
-		why := e.Reason
-		if e.Unreadable != "" {
-			why += " " + e.Unreadable
-		}
+		why := []string{e.Reason, e.Unreadable}
 		for _, m := range e.Missing {
-			why += " " + m.String()
+			why = append(why, m.String())
 		}
-		p.row(escape.Markdown(e.RunID), escape.Markdown(e.Variant.String()), strconv.Itoa(e.Slot), escape.Markdown(string(e.State)), escape.Markdown(why))
+		why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
+		p.row(escape.Markdown(e.RunID), escape.Markdown(e.Variant.String()), strconv.Itoa(e.Slot), escape.Markdown(string(e.State)), escape.Markdown(strings.Join(why, "; ")))
 	}
 	if seen {
 		p.line("")
 	}
 	if n := len(p.f.Result.Ignored); n > 0 {
-		p.line("%d further runs of this recipe were looked at and do not count; result.json names each with its reason.", n)
+		p.line("%s of this recipe looked at that do not count: result.json names each with its reason.", many(n, "further run"))
 		p.line("")
 	}
 }
@@ -166,11 +166,11 @@ func atLeast(s export.Sum) string {
 	case s.Known == 0 && s.Unknown == 0:
 		return "nothing was tried"
 	case s.Known == 0:
-		return fmt.Sprintf("unknown (%d attempts, none of known cost)", s.Unknown)
+		return fmt.Sprintf("unknown (%s, none of known cost)", many(s.Unknown, "attempt"))
 	case s.Unknown == 0:
-		return fmt.Sprintf("%.4f USD (%d attempts)", s.Total, s.Known)
+		return fmt.Sprintf("%.4f USD (%s)", s.Total, many(s.Known, "attempt"))
 	}
-	return fmt.Sprintf("at least %.4f USD (%d attempts), %d of unknown cost", s.Total, s.Known, s.Unknown)
+	return fmt.Sprintf("at least %.4f USD (%s), and %d of unknown cost", s.Total, many(s.Known, "attempt"), s.Unknown)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -61,8 +61,8 @@ func (p *page) header() {
 	p.line("This report describes; it does not rank. No winner is claimed here.")
 	p.line("")
 	p.line("- Batch %s (run %s), begun %s, frozen %s", escape.Markdown(r.Name), escape.Markdown(r.Batch), stamp(r.Started), stamp(r.Frozen))
-	p.line("- Panel of %d tasks (%d families, %d anchors), %d variants, %d repeats planned of each",
-		len(p.f.Tasks), plan.Panel.Families, plan.Panel.Anchors, len(plan.Cells), plan.Repeats)
+	p.line("- Panel of %s (families: %d, anchors: %d), %s, %s planned of each",
+		many(len(p.f.Tasks), "task"), plan.Panel.Families, plan.Panel.Anchors, many(len(plan.Cells), "variant"), many(plan.Repeats, "repeat"))
 	p.line("- An outcome passes with a score of at least %s; time running out is %s", number(plan.PassThreshold), timeouts(plan))
 	if plan.PassReported {
 		p.line("- Whether an outcome passes is what the runner or judge reported, not the threshold")
@@ -154,7 +154,7 @@ func (p *page) grid() {
 		p.row(cells...)
 	}
 	p.line("")
-	p.line("A mean is over tasks of the mean over repeats; each task weighs the same. Ranges that overlap tell nothing apart, and ranges that don't overlap prove nothing.")
+	p.line("A mean is over tasks of the mean over repeats; each task weighs the same. Ranges that overlap do not separate two variants, and ranges that don't overlap prove no difference.")
 	p.line("")
 }
 
@@ -197,4 +197,12 @@ func maybe(v *float64) string {
 		return "no data"
 	}
 	return number(*v)
+}
+
+// many is "1 task" or "3 tasks".
+func many(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
 }

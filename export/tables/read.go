@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/benchbatch/benchbatch/export"
 )
@@ -70,53 +72,99 @@ func schemaOf(table string) []column {
 	return nil
 }
 
-// readTable digests one file. A decoder that panics on damaged bytes is an error.
-func readTable(ctx context.Context, name, table string, cols []column) (c export.Content, err error) {
+// readTable digests one file. Its columns are shared out among some goroutines.
+func readTable(ctx context.Context, name, table string, cols []column) (export.Content, error) {
+	d := newDigester(table, cols)
+	if err := safely(func() error { return d.open(name) }); err != nil {
+		return export.Content{}, err
+	}
+	if d.rows == 0 {
+		return d.content(), nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	shares := min(runtime.GOMAXPROCS(0), len(cols))
+	for share := range shares {
+		var mine []int
+		for c := share; c < len(cols); c += shares {
+			mine = append(mine, c)
+		}
+		g.Go(func() error {
+			return safely(func() error { return d.readColumns(ctx, name, mine) })
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return export.Content{}, err
+	}
+	return d.content(), nil
+}
+
+// safely turns a panic of the decoder, which damaged bytes can cause, into an
+// error. For its sake arrow-go must start no goroutines of its own.
+func safely(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("can't be decoded: %v", p)
 		}
 	}()
-	f, err := file.OpenParquetFile(name, false)
-	if err != nil {
-		return c, fmt.Errorf("can't be read as Parquet: %w", err)
-	}
-	defer f.Close()
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{Parallel: true, BatchSize: batchRows}, memory.DefaultAllocator)
-	if err != nil {
-		return c, fmt.Errorf("can't be read as Parquet: %w", err)
-	}
-	schema, err := r.Schema()
-	if err != nil {
-		return c, fmt.Errorf("schema can't be read: %w", err)
-	}
-	if err := checkSchema(schema, cols); err != nil {
-		return c, err
-	}
-	d := newDigester(table, cols)
-	if f.NumRows() > 0 {
-		err = readRows(ctx, r, d)
-	}
-	return d.content(), err
+	return f()
 }
 
-func readRows(ctx context.Context, r *pqarrow.FileReader, d *digester) error {
-	records, err := r.GetRecordReader(ctx, nil, nil)
+func openReader(name string) (*pqarrow.FileReader, error) {
+	f, err := file.OpenParquetFile(name, false)
+	if err != nil {
+		return nil, fmt.Errorf("can't be read as Parquet: %w", err)
+	}
+	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{BatchSize: batchRows}, memory.DefaultAllocator)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("can't be read as Parquet: %w", err)
+	}
+	return r, nil
+}
+
+// open compares the schema and takes the number of rows.
+func (d *digester) open(name string) error {
+	r, err := openReader(name)
 	if err != nil {
 		return err
 	}
+	defer r.ParquetReader().Close()
+	schema, err := r.Schema()
+	if err != nil {
+		return fmt.Errorf("schema can't be read: %w", err)
+	}
+	d.rows = r.ParquetReader().NumRows()
+	return checkSchema(schema, d.cols)
+}
+
+// readColumns digests some of the columns.
+func (d *digester) readColumns(ctx context.Context, name string, cols []int) error {
+	r, err := openReader(name)
+	if err != nil {
+		return err
+	}
+	defer r.ParquetReader().Close()
+	records, err := r.GetRecordReader(ctx, cols, nil)
+	if err != nil {
+		return fmt.Errorf("can't be decoded: %w", err)
+	}
 	defer records.Release()
+	var buf []byte
+	rows := int64(0)
 	for records.Next() {
 		rec := records.RecordBatch()
-		for i := range d.cols {
-			if err := d.arrow(i, rec.Column(i)); err != nil {
+		for i, c := range cols {
+			if buf, err = d.arrow(c, rec.Column(i), buf[:0]); err != nil {
 				return err
 			}
 		}
-		d.rows += rec.NumRows()
+		rows += rec.NumRows()
 	}
 	if err := records.Err(); err != nil {
 		return fmt.Errorf("can't be decoded: %w", err)
+	}
+	if rows != d.rows {
+		return fmt.Errorf("holds %d rows where its footer says %d", rows, d.rows)
 	}
 	return nil
 }
@@ -151,27 +199,25 @@ func sameType(t arrow.DataType, typ string) bool {
 	return false
 }
 
-// arrow digests a piece of column i.
-func (d *digester) arrow(i int, a arrow.Array) error {
-	b := d.buf[:0]
+// arrow digests a piece of column i. It returns buf, grown.
+func (d *digester) arrow(i int, a arrow.Array, buf []byte) ([]byte, error) {
 	switch a := a.(type) {
 	case *array.String:
-		b = appendArrow(b, a, a.Value, appendString)
+		buf = appendArrow(buf, a, a.Value, appendString)
 	case *array.Int64:
-		b = appendArrow(b, a, a.Value, appendInt)
+		buf = appendArrow(buf, a, a.Value, appendInt)
 	case *array.Float64:
-		b = appendArrow(b, a, a.Value, appendDouble)
+		buf = appendArrow(buf, a, a.Value, appendDouble)
 	case *array.Boolean:
-		b = appendArrow(b, a, a.Value, appendBool)
+		buf = appendArrow(buf, a, a.Value, appendBool)
 	case *array.Timestamp:
-		b = appendArrow(b, a, func(j int) int64 { return int64(a.Value(j)) }, appendInt)
+		buf = appendArrow(buf, a, func(j int) int64 { return int64(a.Value(j)) }, appendInt)
 	default:
-		return fmt.Errorf("column %s: %T is not expected", d.cols[i].name, a)
+		return buf, fmt.Errorf("column %s: %T is not expected", d.cols[i].name, a)
 	}
-	d.hashes[i].Write(b)
+	d.hashes[i].Write(buf)
 	d.nulls[i] += int64(a.NullN())
-	d.buf = b
-	return nil
+	return buf, nil
 }
 
 func appendArrow[V any](b []byte, a arrow.Array, value func(int) V, add func([]byte, V) []byte) []byte {
