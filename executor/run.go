@@ -45,6 +45,7 @@ type Options struct {
 	Stop      <-chan struct{}                               // closed = start nothing new, finish what runs
 	Observer  Observer
 	Input     planner.Input // for planning anew at the end
+	User      string        // as MLflow shows who started a run; "" = unknown
 }
 
 // Report is what a run came to.
@@ -95,7 +96,7 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 		}
 	} else {
 		var err error
-		parent, err = o.Ledger.StartBatch(ctx, &p.Doc, o.Resolved.Recipe, o.Resolved.Brains)
+		parent, err = o.Ledger.StartBatch(ctx, &p.Doc, o.Resolved.Recipe, o.Resolved.Brains, o.User)
 		if err != nil {
 			return parent, err
 		}
@@ -258,7 +259,7 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) (*float64, error) 
 	}
 	info, err := r.Ledger.StartEvaluation(ctx, ledger.Start{
 		Parent: r.parent, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
-		Source: r.Resolved.Spec.Benchmark, At: e.At,
+		Source: r.Resolved.Spec.Benchmark, At: e.At, User: r.User,
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.State.forget(e.UUID))

@@ -19,6 +19,7 @@ type Start struct {
 	UUID      string
 	Launcher  string // who runs it: host, process id and its start time
 	BrainName string // as people read it
+	User      string // "" = unknown
 	Source    string // the spec's file name
 	At        time.Time
 }
@@ -42,6 +43,9 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	)
 	if s.BrainName != "" {
 		tags = append(tags, mlflow.Tag{Key: TagBrain, Value: s.BrainName})
+	}
+	if s.User != "" {
+		tags = append(tags, mlflow.Tag{Key: tagUser, Value: s.User})
 	}
 	return l.client.CreateRun(ctx, mlflow.CreateRun{
 		ExperimentID: l.experiment.ID,

@@ -53,8 +53,9 @@ type Document struct {
 }
 
 // StartBatch creates the parent run of a plan. The tags given at creation hold
-// what is needed to complete it should this process die before StorePlan.
-func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain batch.Digest) (Parent, error) {
+// what is needed to complete it should this process die before StorePlan. The user
+// may be "".
+func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain batch.Digest, user string) (Parent, error) {
 	tags := []mlflow.Tag{
 		{Key: TagKind, Value: KindBatch},
 		{Key: TagScheme, Value: fmt.Sprint(batch.Scheme)},
@@ -67,6 +68,9 @@ func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain ba
 		{Key: TagSeed, Value: strconv.FormatUint(p.Seed, 10)},
 		{Key: "mlflow.source.name", Value: "benchbatch"},
 		{Key: "mlflow.source.type", Value: "LOCAL"},
+	}
+	if user != "" {
+		tags = append(tags, mlflow.Tag{Key: tagUser, Value: user})
 	}
 	unique := mlflow.Tag{Key: "benchbatch.created", Value: p.Created.Format("20060102T150405.000Z") + "-" + p.Key.Short()}
 	info, err := l.client.CreateRun(ctx, mlflow.CreateRun{

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,6 +126,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	report, err := executor.Run(ctx, executor.Options{
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
+		User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
 	})
 	watch.Close()
 	untidy()
