@@ -1,16 +1,12 @@
 package export
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
@@ -32,6 +28,16 @@ type Evidence struct {
 	Unreadable string
 
 	Measures Measures
+	// Derived says what follows from each of Outcomes, in their order.
+	Derived []Derived
+}
+
+// Derived is what follows from an outcome under the batch's decision and prices.
+type Derived struct {
+	Position int      // in the panel, from 0; -1 = not in it
+	Passed   *bool    // nil = missing
+	Repriced *float64 // USD, see Frozen.Reprice; nil = unknown
+	Reason   string   // why Repriced is nil; "" where it is not
 }
 
 // ArtifactState says how much of the evaluation's evidence is there: complete,
@@ -88,6 +94,7 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 		}
 	}
 	e.sort(f)
+	e.Derived = derive(f, e)
 	e.Measures = measure(f, e)
 	return bad
 }
@@ -125,6 +132,16 @@ func (e *Evidence) sort(f *Frozen) {
 	}
 }
 
+func derive(f *Frozen, e *Evidence) []Derived {
+	out := make([]Derived, len(e.Outcomes))
+	for i := range e.Outcomes {
+		o, d := &e.Outcomes[i], &out[i]
+		d.Position, d.Passed = f.Position(o.Task), f.Pass(o)
+		d.Repriced, d.Reason = f.Reprice(e.Model, o.Tokens)
+	}
+	return out
+}
+
 func readOutcomes(path string, p outcome.TimeoutPolicy) ([]outcome.Outcome, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -140,45 +157,5 @@ func readAttempts(path string, p outcome.TimeoutPolicy) ([]outcome.Attempt, erro
 		return nil, err
 	}
 	defer r.Close()
-	attempts := []outcome.Attempt{}
-	err = outcome.Lines(r, func(n int, line []byte) error {
-		a, err := parseAttempt(line)
-		if err == nil {
-			a.Outcome, err = outcome.Settle(a.Outcome, p)
-		}
-		if err != nil {
-			return &outcome.LineError{Line: n, Reason: err}
-		}
-		attempts = append(attempts, a)
-		return nil
-	})
-	return attempts, err
-}
-
-// parseAttempt reads an outcome's line with the member "accepted" beside it.
-func parseAttempt(line []byte) (outcome.Attempt, error) {
-	o, err := outcome.ParseLine(line)
-	if err != nil {
-		return outcome.Attempt{}, err
-	}
-	a := outcome.Attempt{Outcome: o}
-	switch { // as benchbatch writes it
-	case bytes.HasPrefix(line, []byte(`{"accepted":true,`)):
-		a.Accepted = true
-		return a, nil
-	case bytes.HasPrefix(line, []byte(`{"accepted":false,`)):
-		return a, nil
-	}
-	var m struct {
-		Accepted *bool          `json:"accepted"`
-		Other    jsontext.Value `json:",embed"`
-	}
-	if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); err != nil {
-		return a, err
-	}
-	if m.Accepted == nil {
-		return a, errors.New(`"accepted" is missing`)
-	}
-	a.Accepted = *m.Accepted
-	return a, nil
+	return outcome.ReadAttempts(r, p)
 }

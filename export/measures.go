@@ -20,8 +20,22 @@ func (s *Sum) Add(v *float64) {
 		s.Unknown++
 		return
 	}
-	s.Total += *v
+	s.add(*v)
+}
+
+func (s *Sum) add(v float64) {
+	s.Total += v
 	s.Known++
+}
+
+func (s *Sum) addPass(p *bool) {
+	switch {
+	case p == nil:
+	case *p:
+		s.add(1)
+	default:
+		s.add(0)
+	}
 }
 
 func (s *Sum) addInt(v *int64) {
@@ -29,8 +43,7 @@ func (s *Sum) addInt(v *int64) {
 		s.Unknown++
 		return
 	}
-	s.Total += float64(*v)
-	s.Known++
+	s.add(float64(*v))
 }
 
 func (s *Sum) merge(o Sum) {
@@ -111,8 +124,7 @@ func (m *Measures) Missing() int { return m.Tasks - m.Score.Known }
 func measure(f *Frozen, e *Evidence) Measures {
 	m := Measures{Tasks: len(f.Tasks), Absent: len(f.Tasks), States: map[outcome.State]int{}}
 	for i := range e.Outcomes {
-		o := &e.Outcomes[i]
-		p := f.Position(o.Task)
+		o, p := &e.Outcomes[i], e.Derived[i].Position
 		if p < 0 {
 			continue
 		}
@@ -124,9 +136,7 @@ func measure(f *Frozen, e *Evidence) Measures {
 				m.Kept.Add(o.Score)
 			}
 		}
-		if pass := f.Pass(o); pass != nil {
-			m.Passed.Add(number(*pass))
-		}
+		m.Passed.addPass(e.Derived[i].Passed)
 		if o.State != outcome.NotRun {
 			m.Duration.Add(o.DurationS)
 			m.Wait.Add(o.WaitS)
@@ -155,22 +165,22 @@ func spent(f *Frozen, e *Evidence) Spent {
 	var s Spent
 	if e.Attempts == nil {
 		for i := range e.Outcomes {
-			s.add(f, e.Model, &e.Outcomes[i])
+			s.add(&e.Outcomes[i], e.Derived[i].Repriced)
 		}
 	}
 	for i := range e.Attempts {
-		s.add(f, e.Model, &e.Attempts[i].Outcome)
+		usd, _ := f.Reprice(e.Model, e.Attempts[i].Tokens)
+		s.add(&e.Attempts[i].Outcome, usd)
 	}
 	return s
 }
 
-func (s *Spent) add(f *Frozen, model string, o *outcome.Outcome) {
+func (s *Spent) add(o *outcome.Outcome, repriced *float64) {
 	if o.State == outcome.NotRun {
 		return
 	}
 	s.Reported.Add(o.CostUSD)
-	usd, _ := f.Reprice(model, o.Tokens)
-	s.Repriced.Add(usd)
+	s.Repriced.Add(repriced)
 	t := o.Tokens
 	if t == nil {
 		t = &outcome.Tokens{}
@@ -189,12 +199,4 @@ func (s *Spent) add(f *Frozen, model string, o *outcome.Outcome) {
 // Pass says whether an outcome passes under the batch's decision; nil = missing.
 func (f *Frozen) Pass(o *outcome.Outcome) *bool {
 	return o.Pass(f.Plan.PassThreshold, f.Plan.PassReported)
-}
-
-func number(b bool) *float64 {
-	n := 0.0
-	if b {
-		n = 1
-	}
-	return &n
 }

@@ -148,17 +148,14 @@ func (s *summarizer) addTasks(v *VariantNumber, e *Evidence) {
 		s.sum.Tasks[i].Missing++
 	}
 	for i := range e.Outcomes {
-		o := &e.Outcomes[i]
-		p := s.f.Position(o.Task)
+		o, p := &e.Outcomes[i], e.Derived[i].Position
 		if p < 0 || o.Score == nil {
 			continue
 		}
 		s.sum.Tasks[p].Missing--
 		s.sum.Tasks[p].Scores.Add(o.Score)
 		v.tasks[p].score.Add(o.Score)
-		if pass := s.f.Pass(o); pass != nil {
-			v.tasks[p].pass.Add(number(*pass))
-		}
+		v.tasks[p].pass.addPass(e.Derived[i].Passed)
 	}
 }
 

@@ -40,11 +40,11 @@ func (b *builder) addOutcomes(k keys, e *export.Evidence) error {
 		r.Batch, r.Variant, r.Run = k.Batch, k.Variant, k.Run
 		r.Task = o.Task
 		r.Attempt = count(o.Attempt)
-		if p := b.f.Position(o.Task); p >= 0 {
+		if p := e.Derived[i].Position; p >= 0 {
 			t := &b.f.Tasks[p]
 			r.Family, r.Anchor, r.Withdrawn = text(&t.Family), t.Anchor, t.Withdrawn != nil
 		}
-		if err := b.fill(&r.Result, e, o); err != nil {
+		if err := b.fill(&r.Result, o, &e.Derived[i]); err != nil {
 			return err
 		}
 		if err := b.addJudges(k, o); err != nil {
@@ -64,7 +64,9 @@ func (b *builder) addAttempts(k keys, e *export.Evidence) error {
 		r.Batch, r.Variant, r.Run = k.Batch, k.Variant, k.Run
 		r.Task, r.Accepted = a.Task, a.Accepted
 		r.Attempt = count(a.Attempt)
-		if err := b.fill(&r.Result, e, &a.Outcome); err != nil {
+		d := export.Derived{Passed: b.f.Pass(&a.Outcome)}
+		d.Repriced, d.Reason = b.f.Reprice(e.Model, a.Tokens)
+		if err := b.fill(&r.Result, &a.Outcome, &d); err != nil {
 			return err
 		}
 	}
@@ -73,13 +75,15 @@ func (b *builder) addAttempts(k keys, e *export.Evidence) error {
 
 // fill writes what attempts and outcomes have in common. The free text of an
 // answer stays out where raw evidence is withheld.
-func (b *builder) fill(r *Result, e *export.Evidence, o *outcome.Outcome) error {
+func (b *builder) fill(r *Result, o *outcome.Outcome, d *export.Derived) error {
 	r.State = string(o.State)
 	r.Score = finite(o.Score)
-	r.Passed = b.f.Pass(o)
+	r.Passed = d.Passed
 	r.CostUSD = finite(o.CostUSD)
-	usd, reason := b.f.Reprice(e.Model, o.Tokens)
-	r.Repriced, r.RepricedReason = usd, text(&reason)
+	r.Repriced = finite(d.Repriced)
+	if d.Repriced == nil {
+		r.RepricedReason = text(&d.Reason)
+	}
 	if t := o.Tokens; t != nil {
 		r.Tokens = Tokens{t.Input, t.CacheRead, t.CacheWrite, t.Output}
 	}
