@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -307,9 +308,11 @@ func (r *runner) entryFor(s planner.Slot, id string) entry {
 }
 
 func (r *runner) request(s planner.Slot, e entry) evaluation.Request {
+	// A runner that logs to MLflow itself makes runs below this evaluation's.
+	nested := fmt.Sprintf(`MLFLOW_RUN_CONTEXT={"mlflow.parentRunId":%q}`, e.RunID)
 	q := evaluation.Request{
 		Spec: r.Resolved.Spec, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Dir: r.State.folder(e.UUID), Lookup: r.Lookup, Launcher: r.Launcher,
-		Files: r.Resolved.Files(s.Cell), MLflowEnv: r.MLflowEnv, Progress: func(done, total int) { r.Observer.Progress(s, done, total) },
+		Files: r.Resolved.Files(s.Cell), MLflowEnv: append(slices.Clone(r.MLflowEnv), "MLFLOW_EXPERIMENT_ID="+e.Experiment, nested), Progress: func(done, total int) { r.Observer.Progress(s, done, total) },
 	}
 	for _, a := range r.Resolved.Spec.Agents {
 		if a.ID == s.Cell.Agent {

@@ -28,9 +28,9 @@ type Redactor struct {
 type form struct{ value, by []byte }
 
 // NewRedactor knows the values of all secrets that the spec names: those of
-// runner and judge and the preflight keys.
+// runner and judge and the preflight keys; and the tracking server's credentials.
 func NewRedactor(s *spec.Spec, lookup Lookup) *Redactor {
-	names := slices.Clone(s.Runner.Secrets)
+	names := append(slices.Clone(s.Runner.Secrets), "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 	if s.Judge != nil {
 		names = append(names, s.Judge.Secrets...)
 	}
