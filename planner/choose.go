@@ -17,9 +17,6 @@ import (
 // choose fills the slots with valid repeats. With Confirm, a repeat whose record
 // no longer has its digest is ignored, and the next one is taken.
 func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
-	if err := p.checkFresh(in.Fresh); err != nil {
-		return err
-	}
 	usable := p.usable(in)
 	checked := map[string]bool{}
 	for {

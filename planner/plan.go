@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -237,23 +235,4 @@ func panelInfo(r *spec.Resolved) batch.PanelInfo {
 	}
 	info.Families = len(families)
 	return info
-}
-
-// Variants names the variants of a plan, in order.
-func (p *Plan) Variants() []string {
-	var names []string
-	for _, c := range p.Doc.Cells {
-		names = append(names, c.Variant.String())
-	}
-	return names
-}
-
-// checkFresh refuses a variant that the plan does not hold.
-func (p *Plan) checkFresh(fresh []string) error {
-	for _, name := range fresh {
-		if !slices.Contains(p.Variants(), name) {
-			return fmt.Errorf("--fresh %s: no such variant; there are %s", name, strings.Join(p.Variants(), ", "))
-		}
-	}
-	return nil
 }

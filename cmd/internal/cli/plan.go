@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,17 @@ func (f *planFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
 }
 
-// filter turns --only into a test of variants.
+// filter checks the variants that are named, and turns --only into a test of variants.
 func (f *planFlags) filter(r *spec.Resolved) (func(batch.Variant) bool, error) {
+	var variants []string
+	for _, c := range r.Cells {
+		variants = append(variants, c.Variant.String())
+	}
+	for _, name := range f.fresh {
+		if !slices.Contains(variants, name) {
+			return nil, usageError{fmt.Errorf("--fresh %s: no such variant; there are %s", name, strings.Join(variants, ", "))}
+		}
+	}
 	if len(f.only) == 0 {
 		return nil, nil
 	}
