@@ -119,13 +119,16 @@ func (c *Client) readJSON(rt route, resp *http.Response, out any) error {
 	if len(body) > maxAnswer {
 		return &Error{Op: rt.name, Status: resp.StatusCode, Message: "the answer is larger than 512 MiB", Remedy: "use a smaller page"}
 	}
-	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(trimmed) {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return notJSON(rt, resp, body)
 	}
 	if out == nil {
-		return nil
+		out = new(struct{})
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(body, out); errors.As(err, &syntax) {
+		return notJSON(rt, resp, body)
+	} else if err != nil {
 		return &Error{Op: rt.name, URL: cleanURL(resp.Request.URL).String(), Status: resp.StatusCode, Kind: ErrNotJSON,
 			Message: "the answer is JSON of another form than MLflow's", Err: err}
 	}

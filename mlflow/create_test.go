@@ -129,6 +129,7 @@ func TestCreateWithoutTimeForAnotherTry(t *testing.T) {
 func TestManyCreateOneExperiment(t *testing.T) {
 	fake := mlflowtest.NewFake(t)
 	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Times: 3, Do: mlflowtest.LoseAnswer})
+	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Times: 3, Do: mlflowtest.Drop})
 	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Times: 2, Do: mlflowtest.Fail(400, "BAD_REQUEST", "(IntegrityError) Duplicate entry")})
 	ids := make([]string, 20)
 	var all sync.WaitGroup
@@ -145,6 +146,23 @@ func TestManyCreateOneExperiment(t *testing.T) {
 		assert.Equal(t, ids[0], id)
 		assert.NotEqual(t, "0", id)
 	}
+}
+
+func TestEnsureThatNeverArrives(t *testing.T) {
+	fake := mlflowtest.NewFake(t)
+	c := mlflowtest.Client(t, fake.URL)
+	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Times: 2, Do: mlflowtest.Drop})
+	_, err := c.EnsureExperiment(ctx, "late", nil)
+	require.NoError(t, err)
+	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Do: mlflowtest.Drop})
+	_, err = c.EnsureExperiment(ctx, "never", nil)
+	require.ErrorIs(t, err, mlflow.ErrUnreachable)
+	fake.Clear()
+	fake.Inject(mlflowtest.Fault{Route: "experiments/create", Do: mlflowtest.Fail(403, "PERMISSION_DENIED", "no")})
+	before := c.Calls()["experiments/create"]
+	_, err = c.EnsureExperiment(ctx, "denied", nil)
+	require.ErrorIs(t, err, mlflow.ErrForbidden)
+	assert.Equal(t, 1, c.Calls()["experiments/create"]-before)
 }
 
 func TestEvaluationInTenCalls(t *testing.T) {

@@ -59,26 +59,36 @@ func (c *Client) CreateExperiment(ctx context.Context, name string, tags []Tag) 
 // EnsureExperiment finds the experiment or makes it, whoever else does so at the same time. tags are given to a new one only.
 // A soft-deleted one is an error of kind ErrDeleted: it is not restored behind anyone's back.
 func (c *Client) EnsureExperiment(ctx context.Context, name string, tags []Tag) (Experiment, error) {
-	exp, err := c.GetExperimentByName(ctx, name)
-	if errors.Is(err, ErrNotFound) {
-		_, createErr := c.CreateExperiment(ctx, name, tags)
-		if createErr != nil && !mayExist(createErr) {
+	var createErr error
+	for try := 1; ; try++ {
+		exp, err := c.GetExperimentByName(ctx, name)
+		if err == nil {
+			return exp, checkActive(exp)
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return Experiment{}, err
+		}
+		if try > 1 && (try > createTries || !ambiguous(createErr)) {
+			return Experiment{}, errors.Join(createErr, err)
+		}
+		if try > 1 {
+			if waitErr := sleep(ctx, backoff(c.cfg.BackoffMin, c.cfg.BackoffMax, try-1)); waitErr != nil {
+				return Experiment{}, &Error{Op: experimentsCreate.name, Kind: waitErr, Err: createErr}
+			}
+		}
+		if _, createErr = c.CreateExperiment(ctx, name, tags); createErr != nil && !mayExist(createErr) {
 			return Experiment{}, createErr
 		}
-		exp, err = c.GetExperimentByName(ctx, name)
-		if createErr != nil && errors.Is(err, ErrNotFound) {
-			return Experiment{}, createErr
-		}
 	}
-	if err != nil {
-		return Experiment{}, err
+}
+
+func checkActive(exp Experiment) error {
+	if exp.LifecycleStage != StageDeleted {
+		return nil
 	}
-	if exp.LifecycleStage == StageDeleted {
-		return Experiment{}, &Error{Op: experimentsGetByName.name, Kind: ErrDeleted,
-			Message: "experiment " + quote(name) + " (id " + exp.ID + ") is deleted, and its name stays taken",
-			Remedy:  "restore it with: mlflow experiments restore --experiment-id " + exp.ID + ", or use another name"}
-	}
-	return exp, nil
+	return &Error{Op: experimentsGetByName.name, Kind: ErrDeleted,
+		Message: "experiment " + quote(exp.Name) + " (id " + exp.ID + ") is deleted, and its name stays taken",
+		Remedy:  "restore it with: mlflow experiments restore --experiment-id " + exp.ID + ", or use another name"}
 }
 
 // mayExist tells whether an experiment may be there although its create failed: lost races (some servers say BAD_REQUEST), lost answers.

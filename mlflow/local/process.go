@@ -61,7 +61,7 @@ func startOf(pid int) (string, bool) {
 func sessionAlive(session int) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return errors.Is(unix.Kill(-session, 0), nil)
+		return unix.Kill(-session, 0) == nil
 	}
 	for _, e := range entries {
 		if fields, ok := procStat(e.Name()); ok && fields.session == strconv.Itoa(session) && fields.state != "Z" {
