@@ -1,4 +1,5 @@
-// Package archtest keeps the order of imports that docs/architecture.md draws.
+// Package archtest keeps the order of imports that docs/architecture.md draws, and
+// the tables of other documents complete.
 package archtest
 
 import (
