@@ -82,19 +82,17 @@ func (c *Client) send(ctx context.Context, r request, handle func(*http.Response
 		return handle(resp)
 	})
 	tries := &attempts{client: c, route: r.route, start: time.Now()}
-	http := retryablehttp.Client{
+	sender := retryablehttp.Client{
 		HTTPClient: r.http, RetryMax: math.MaxInt32,
 		CheckRetry: tries.check, Backoff: tries.backoff, ErrorHandler: tries.giveUp,
-		RequestLogHook: func(retryablehttp.Logger, *httpRequest, int) { c.count(r.route.name) },
+		RequestLogHook: func(retryablehttp.Logger, *http.Request, int) { c.count(r.route.name) },
 	}
-	resp, err := http.Do(req)
+	resp, err := sender.Do(req)
 	if err != nil {
 		return nil, tries.final(err, cleanURL(&u).String())
 	}
 	return resp, nil
 }
-
-type httpRequest = http.Request
 
 // final makes an *Error of what the library returns: one already, or the context's error when it ended a wait.
 func (a *attempts) final(err error, address string) error {

@@ -33,7 +33,7 @@ type Config struct {
 
 	Timeout         time.Duration // of one try, answer read; 0 means 120 s
 	ArtifactTimeout time.Duration // of one try at an artifact; 0 means no limit but the context's
-	MaxRetries      *int          // after server errors that mostly stay; nil means 4
+	MaxRetries      *int          // after server errors that mostly stay; nil means 4; with 0 nothing is ever tried again
 	IgnoreRetryWait bool          // Retry-After is not heeded
 	NoRedirects     bool          // not even 307 and 308 on the same host are followed
 

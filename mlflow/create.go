@@ -44,7 +44,7 @@ func (c *Client) CreateRun(ctx context.Context, r CreateRun) (RunInfo, error) {
 		if err == nil {
 			return RunInfo{}, &Error{Op: runsCreate.name, Kind: ErrNotStored, Message: "run " + info.RunID + " was created, but a search by its unique tag does not find it"}
 		}
-		if try == createTries {
+		if try == min(createTries, c.retries+1) {
 			return RunInfo{}, err
 		}
 		if waitErr := sleep(ctx, backoff(c.cfg.BackoffMin, c.cfg.BackoffMax, try)); waitErr != nil {

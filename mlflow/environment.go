@@ -29,6 +29,7 @@ func FromEnv(env func(string) string, home string) (Config, error) {
 		Timeout:         r.seconds("MLFLOW_HTTP_REQUEST_TIMEOUT"),
 		ArtifactTimeout: r.seconds("MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT"),
 		MaxRetries:      r.retries("MLFLOW_HTTP_REQUEST_MAX_RETRIES"),
+		BackoffMin:      r.seconds("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR"), // the jitter is ours whatever MLFLOW_HTTP_REQUEST_BACKOFF_JITTER says
 		IgnoreRetryWait: !r.bool("MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", true),
 		NoRedirects:     !r.bool("MLFLOW_ALLOW_HTTP_REDIRECTS", true),
 	}

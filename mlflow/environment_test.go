@@ -28,14 +28,14 @@ func TestEnvironment(t *testing.T) {
 	cfg, err := mlflow.FromEnv(lookup(map[string]string{
 		"MLFLOW_TRACKING_URI": "http://127.0.0.1:5000", "MLFLOW_TRACKING_USERNAME": "u", "MLFLOW_TRACKING_PASSWORD": "p", "MLFLOW_TRACKING_TOKEN": "t",
 		"MLFLOW_WORKSPACE": "team", "MLFLOW_TRACKING_SERVER_CERT_PATH": "ca.pem", "MLFLOW_TRACKING_CLIENT_CERT_PATH": "client.pem",
-		"MLFLOW_TRACKING_INSECURE_TLS": "False", "MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+		"MLFLOW_TRACKING_INSECURE_TLS": "False", "MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "2",
 		"MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "0", "MLFLOW_ALLOW_HTTP_REDIRECTS": "false", "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "7",
 	}), "")
 	require.NoError(t, err)
 	none := 0
 	assert.Equal(t, mlflow.Config{
 		TrackingURI: "http://127.0.0.1:5000", Username: "u", Password: "p", Token: "t", Workspace: "team", CACertFile: "ca.pem", ClientCertFile: "client.pem",
-		Timeout: 30 * time.Second, ArtifactTimeout: 7 * time.Second, MaxRetries: &none, IgnoreRetryWait: true, NoRedirects: true,
+		Timeout: 30 * time.Second, ArtifactTimeout: 7 * time.Second, BackoffMin: 2 * time.Second, MaxRetries: &none, IgnoreRetryWait: true, NoRedirects: true,
 	}, cfg)
 
 	cfg, err = mlflow.FromEnv(lookup(nil), t.TempDir())

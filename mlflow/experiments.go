@@ -68,7 +68,7 @@ func (c *Client) EnsureExperiment(ctx context.Context, name string, tags []Tag) 
 		if !errors.Is(err, ErrNotFound) {
 			return Experiment{}, err
 		}
-		if try > 1 && (try > createTries || !ambiguous(createErr)) {
+		if try > min(createTries, c.retries+1) || try > 1 && !ambiguous(createErr) {
 			return Experiment{}, errors.Join(createErr, err)
 		}
 		if try > 1 {

@@ -68,6 +68,9 @@ func (a *attempts) timeLeft(failure *Error) bool {
 	if failure.again == againAFewTimes {
 		return a.tries <= a.client.retries
 	}
+	if a.client.retries == 0 {
+		return false
+	}
 	patience := a.client.cfg.Patience
 	if !a.client.answered.Load() {
 		patience = min(patience, firstPatience)

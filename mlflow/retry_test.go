@@ -229,6 +229,16 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+func TestNothingIsTriedAgainWithoutRetries(t *testing.T) {
+	for _, status := range []int{500, 502, 429} {
+		none, n := 0, 0
+		c := inMemory(t, func(r *http.Request) (*http.Response, error) { n++; return answer(r, status, ""), nil }, func(cfg *Config) { cfg.MaxRetries = &none })
+		_, err := c.GetExperiment(context.Background(), "1")
+		require.Error(t, err)
+		assert.Equal(t, 1, n)
+	}
+}
+
 // TestWhatIsTriedAgain asks of every answer how often each class of call is made.
 func TestWhatIsTriedAgain(t *testing.T) {
 	const again, once = true, false

@@ -109,7 +109,7 @@ func environment(all []string) []string {
 // waitReady waits for an answer to a real call. exited is nil for a server that another process started.
 func waitReady(ctx context.Context, st *state, exited <-chan error) error {
 	none := 0
-	client, err := mlflow.New(mlflow.Config{TrackingURI: st.URL, MaxRetries: &none, Patience: time.Nanosecond, Timeout: 20 * time.Second})
+	client, err := mlflow.New(mlflow.Config{TrackingURI: st.URL, MaxRetries: &none, Timeout: 20 * time.Second})
 	if err != nil {
 		return err
 	}
