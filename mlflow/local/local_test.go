@@ -50,7 +50,8 @@ func startInAnotherProcess(t *testing.T, dir string, more ...string) {
 	require.NoError(t, err, string(out))
 }
 
-// TestLife follows one server: two starts at once, use, survival of its parent, a second start that finds it, its end with all processes.
+// TestLife follows one server: two starts at once, use, survival of its parent, a second start that finds it, the death of its leader, its end with all
+// processes.
 func TestLife(t *testing.T) {
 	dir := t.TempDir()
 	t.Cleanup(func() { _, _ = local.Stop(ctx, dir) })
@@ -81,6 +82,12 @@ func TestLife(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(environment), "hush")
 	}
+
+	require.NoError(t, syscall.Kill(server.PID, syscall.SIGKILL))
+	require.Eventually(t, func() bool { return len(sessionOf(t, server.PID)) == 1 }, 10*time.Second, 20*time.Millisecond)
+	server, err = local.Start(ctx, local.Options{Dir: dir})
+	require.NoError(t, err, "the worker outlives its leader and still serves")
+	assert.True(t, server.Found)
 
 	stopped, err := local.Stop(ctx, dir)
 	require.NoError(t, err)

@@ -89,7 +89,7 @@ func Executable(t testing.TB, version Version) string {
 	}
 	executable := filepath.Join(dir, ".mlflow", string(version), "bin", "mlflow")
 	if !exists(executable) {
-		t.Fatalf("MLflow %s is not installed: run make mlflow, or scripts/install-mlflow.sh %s", version, version)
+		t.Fatalf("MLflow %s is not installed: run make mlflow-all, or scripts/install-mlflow.sh %s", version, version)
 	}
 	return executable
 }
