@@ -223,7 +223,7 @@ func (c *Client) ReadArtifact(ctx context.Context, run RunInfo, p string, limit 
 			return nil, err
 		}
 		data, err := io.ReadAll(io.LimitReader(body, limit+1))
-		body.Close()
+		_ = body.Close()
 		switch {
 		case err == nil && int64(len(data)) > limit:
 			return nil, &Error{Op: artifactsGet.name, Message: fmt.Sprintf("run %s: %s has more than the %d bytes that are read", run.RunID, quote(p), limit)}

@@ -13,7 +13,9 @@ import (
 // Secret is a password or token: it prints as [secret], however it is printed.
 type Secret string
 
-func (Secret) String() string   { return "[secret]" }
+func (Secret) String() string { return "[secret]" }
+
+// GoString keeps a secret out of %#v.
 func (Secret) GoString() string { return "[secret]" }
 
 // MarshalText keeps a secret out of JSON and YAML.

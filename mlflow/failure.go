@@ -105,23 +105,23 @@ func (c *Client) answerError(rt route, resp *http.Response, body []byte) *Error 
 		e.again = againAFewTimes
 	case status < 500:
 		e.fate = untouched
-		e.Kind, e.Remedy = clientErrorKind(e)
+		e.explain4xx()
 	}
 	return e
 }
 
-func clientErrorKind(e *Error) (kind error, remedy string) {
+// explain4xx adds what the codes of a refusal mean.
+func (e *Error) explain4xx() {
 	switch {
 	case e.Code == "RESOURCE_DOES_NOT_EXIST" || e.Code == "NOT_FOUND":
-		return ErrNotFound, ""
+		e.Kind = ErrNotFound
 	case e.Code == "RESOURCE_ALREADY_EXISTS" || e.Code == "ALREADY_EXISTS":
-		return ErrAlreadyExists, ""
+		e.Kind = ErrAlreadyExists
 	case strings.Contains(e.Message, "must be in the 'active' state"):
-		return ErrDeleted, "restore it in MLflow, or use another"
+		e.Kind, e.Remedy = ErrDeleted, "restore it in MLflow, or use another"
 	case e.Status == http.StatusNotFound:
-		return ErrNotJSON, "is this the address of an MLflow server, with its path prefix?"
+		e.Kind, e.Remedy = ErrNotJSON, "is this the address of an MLflow server, with its path prefix?"
 	}
-	return nil, ""
 }
 
 // serverMessage reads MLflow's error answer, FastAPI's, or a line of plain text. A page is not quoted.

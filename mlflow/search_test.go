@@ -87,7 +87,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 		"a page that is no JSON":     {one, `<html>`},
 	} {
 		n := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, pages[min(n, len(pages)-1)])
 			n++
 		}))
@@ -105,7 +105,7 @@ func TestRowsThatShiftAreCountedOnce(t *testing.T) {
 		`{"runs":[{"info":{"run_id":"b"}},{"info":{"run_uuid":"c"}}]}`,
 	}
 	n := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, pages[n]); n++ }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, pages[n]); n++ }))
 	t.Cleanup(server.Close)
 	runs, err := mlflowtest.Client(t, server.URL).SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{"1"}})
 	require.NoError(t, err)

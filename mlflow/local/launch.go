@@ -121,7 +121,10 @@ func waitReady(ctx context.Context, st *state, exited <-chan error) error {
 			return errors.New("it ended")
 		}
 		select {
-		case <-exited:
+		case exit := <-exited:
+			if exit != nil {
+				return fmt.Errorf("it ended: %w", exit)
+			}
 			return errors.New("it ended")
 		case <-ctx.Done():
 			return fmt.Errorf("%w: last answer: %w", context.Cause(ctx), err)

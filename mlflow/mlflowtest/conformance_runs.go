@@ -17,7 +17,7 @@ func conformServer(t *testing.T, s *suite) {
 	assert.Equal(t, string(s.version), info.Version)
 	resp, err := http.Get(s.url + "/api/3.0/mlflow/server-info")
 	require.NoError(t, err)
-	resp.Body.Close()
+	_ = resp.Body.Close()
 	assert.Equal(t, expect[int](t, s.version, "server-info: status"), resp.StatusCode)
 
 	status := func(name, value string) int {
@@ -30,7 +30,7 @@ func conformServer(t *testing.T, s *suite) {
 		}
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
-		resp.Body.Close()
+		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
 	assert.Equal(t, expect[int](t, s.version, "foreign Host header: status"), status("Host", "mlflow.example.org"))

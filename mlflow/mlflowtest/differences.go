@@ -1,9 +1,6 @@
 package mlflowtest
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // difference is something in which supported versions are known to differ, with the reason why tests accept both.
 type difference struct {
@@ -37,7 +34,7 @@ func expect[T any](t testing.TB, version Version, name string) T {
 	}
 	typed, ok := value.(T)
 	if !ok {
-		t.Fatal(fmt.Sprintf("%q is a %T", name, value))
+		t.Fatalf("%q is a %T", name, value)
 	}
 	return typed
 }

@@ -86,10 +86,10 @@ var handlers = map[string]handler{
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/health":
-		io.WriteString(w, "OK")
+		_, _ = io.WriteString(w, "OK")
 	case r.URL.Path == "/version":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, string(f.version))
+		_, _ = io.WriteString(w, string(f.version))
 	case f.version == Newest && !localHost(r.Host):
 		http.Error(w, "Invalid Host header - possible DNS rebinding attack detected", http.StatusForbidden)
 	case r.URL.Path == "/api/3.0/mlflow/server-info" && f.version == Newest:

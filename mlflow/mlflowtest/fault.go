@@ -108,7 +108,7 @@ func NewProxy(t testing.TB, server string) (faults *Faults, address string) {
 }
 
 // LoseAnswer lets the server act and then closes the connection without an answer.
-func LoseAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
+func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }

@@ -23,15 +23,6 @@ type bareToken string
 
 var errConversion = errors.New("not convertible")
 
-func (o object) get(name string) (any, bool) {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].name == name {
-			return o[i].value, true
-		}
-	}
-	return nil, false
-}
-
 const bareMark = "\x00bare:"
 
 var bareTokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b`)
@@ -186,7 +177,7 @@ func word(dst *string, words ...string) setter {
 }
 
 func texts(dst *[]string) setter {
-	return list(dst, func(s *string) setter { return text(s) })
+	return list(dst, text)
 }
 
 // list converts an array; an element that can't be converted is kept as far as it got.
