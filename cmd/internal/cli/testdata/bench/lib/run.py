@@ -1,8 +1,13 @@
-"""Scores tasks at random around the agent's skill; FAULTS may name a file of tasks that fail for the provider's sake."""
+"""Scores tasks at random around the agent's skill.
+
+STARTS may name a file that gets a line for each start, FAULTS one of what goes wrong (JSON): for a task or a model in how many attempts the
+provider fails; "sleep", in seconds, for those after the first "from" starts; "cost" of a task in USD; "detach", to leave a process behind.
+"""
 import importlib.util
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -18,18 +23,26 @@ with open(os.environ["BENCHBATCH_JOB"]) as f:
     job = json.load(f)
 out = os.environ["BENCHBATCH_OUT"]
 agent = load(os.path.join("agents", job["agent"]["id"], "agent.py"))
+starts = 0
 if os.environ.get("STARTS"):
-    with open(os.environ["STARTS"], "a") as f:
+    with open(os.environ["STARTS"], "a+") as f:
         f.write("%s+%s r%d a%d %d\n" % (job["agent"]["id"], job["model"]["id"], job["repeat"], job["attempt"], len(job["tasks"])))
+        f.flush()
+        f.seek(0)
+        starts = len(f.readlines())
 faults = {}
 if os.environ.get("FAULTS") and os.path.exists(os.environ["FAULTS"]):
     with open(os.environ["FAULTS"]) as f:
         faults = json.load(f)
-time.sleep(faults.get("sleep", 0))
+if faults.get("detach"):
+    with open(os.environ["STARTS"] + ".detached", "a") as f:
+        f.write("%d\n" % subprocess.Popen(["sleep", "600"], start_new_session=True).pid)
+if starts > faults.get("from", 0):
+    time.sleep(faults.get("sleep", 0))
 with open(os.path.join(out, "outcomes.jsonl"), "w") as f:
     for task in job["tasks"]:
-        row = {"task": task["id"], "tokens": {"input": 100, "output": 10}, "cost_usd": 0.001, "duration_s": 0.01}
-        if faults.get(task["id"]) and job["attempt"] <= faults[task["id"]]:
+        row = {"task": task["id"], "tokens": {"input": 100, "output": 10}, "cost_usd": faults.get("cost", 0.001), "duration_s": 0.01}
+        if job["attempt"] <= faults.get(task["id"], faults.get(job["model"]["id"], 0)):
             row["error"] = {"class": "provider", "message": "HTTP 503"}
         else:
             row["score"] = round(min(1.0, max(0.0, random.gauss(agent.SKILL, 0.1))), 4)
