@@ -273,3 +273,54 @@ func TestDeletedExperiment(t *testing.T) {
 	assert.Equal(t, ExitFailed, got.code)
 	assert.Contains(t, got.stderr, "is deleted, and its name stays taken: restore it with `mlflow experiments restore --experiment-id ")
 }
+
+// TestParentThatDiedEarly: a batch whose plan was never stored is completed from its tags, not started twice.
+func TestParentThatDiedEarly(t *testing.T) {
+	s, _ := fakeShell(t)
+	s.small()
+	p := s.plan()
+	parent := s.logRun(mlflow.StatusRunning, map[string]string{
+		"benchbatch.kind": "batch", "benchbatch.scheme": "1", "benchbatch.recipe": p.Recipe.Short(), "benchbatch.key": p.Key.Short(),
+		"benchbatch.benchmark": p.Benchmark, "benchbatch.version": p.Version, "benchbatch.seed": "18446744073709551615",
+	}, nil)
+	assert.Equal(t, parent.RunID, s.plan().Batch)
+	r := s.measure()
+	assert.Equal(t, parent.RunID, r.Batch)
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
+	b, err := os.ReadFile(filepath.Join(r.Folder, "plan.json"))
+	require.NoError(t, err)
+	var doc batch.Plan
+	require.NoError(t, json.Unmarshal(b, &doc))
+	assert.Equal(t, uint64(18446744073709551615), doc.Seed)
+	assert.Equal(t, parent.StartTime, doc.Created.UnixMilli())
+}
+
+// TestEditedDocuments: a frozen document or a reused record that was changed in MLflow is an integrity error, never measured on.
+func TestEditedDocuments(t *testing.T) {
+	s, _ := fakeShell(t)
+	s.small()
+	require.Equal(t, ExitIncomplete, s.run("run", s.spec, "--only", "model=m-one").code)
+	open := s.runs("tags.`benchbatch.kind` = 'batch'")[0]
+	plan, err := s.client().ReadArtifact(t.Context(), open.Info, batch.FilePlan, 1<<20)
+	require.NoError(t, err)
+	edited := strings.Replace(string(plan), `"seed": "`, `"seed": "1`, 1)
+	require.NoError(t, s.client().PutArtifactBytes(t.Context(), open.Info, batch.FilePlan, []byte(edited)))
+	for _, command := range []string{"plan", "run"} {
+		got := s.run(command, s.spec)
+		assert.Equal(t, ExitIntegrity, got.code)
+		assert.Contains(t, got.stderr, "plan.json of run "+open.Info.RunID+" was changed after it was frozen")
+	}
+	assert.Len(t, s.starts(), 1)
+	require.NoError(t, s.client().PutArtifactBytes(t.Context(), open.Info, batch.FilePlan, plan))
+	first := s.measure()
+
+	// A record that is to be reused: confirmed before money is spent on its account, so the repeat is measured anew.
+	child := slots(t, first.Folder)["quick+m-one 1"]
+	run, err := s.client().GetRun(t.Context(), child)
+	require.NoError(t, err)
+	require.NoError(t, s.client().PutArtifactBytes(t.Context(), run.Info, batch.FileOutcomes, []byte(*recordOf(1, nil))))
+	again := s.run("run", s.spec, "--new")
+	assert.Equal(t, ExitDone, again.code, again.stderr)
+	assert.Contains(t, again.stderr, "does not count: "+child+": outcomes.jsonl has digest ")
+	assert.Len(t, s.starts(), 3)
+}
