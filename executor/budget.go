@@ -1,11 +1,12 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
-	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 // budget keeps a batch below its ceiling: the dearest known cost of the cell (else
@@ -33,17 +34,19 @@ func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
 	for _, c := range p.Doc.Cells {
 		modelOf[c.Identity.Cell] = c.Model
 	}
-	for _, list := range [][]ledger.Entry{p.Valid, p.Ended} {
-		for _, e := range list {
-			if e.CostUSD == nil {
-				continue
-			}
-			if e.Batch == parent {
-				b.spent += *e.CostUSD
-			}
-			if m, ok := modelOf[e.Identity.Cell]; ok {
-				b.learn(e.Identity.Cell, m, *e.CostUSD)
-			}
+	all := slices.Concat(p.Valid, p.Ended)
+	for _, e := range all {
+		if m, ok := modelOf[e.Identity.Cell]; ok && e.CostUSD != nil {
+			b.learn(e.Identity.Cell, m, *e.CostUSD)
+		}
+	}
+	for _, e := range all {
+		switch {
+		case e.Batch != parent:
+		case e.CostUSD != nil:
+			b.spent += *e.CostUSD
+		default: // cut short, or not told: the worst case
+			b.spent += cmp.Or(b.byCell[e.Identity.Cell], b.byModel[modelOf[e.Identity.Cell]])
 		}
 	}
 	return b

@@ -181,13 +181,17 @@ func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
 	p := slotsOf(5, "m")
 	id := p.Doc.Cells[0].Identity
 	p.Valid = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, CostUSD: &cost, Batch: "another"}}
-	p.Ended = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "parent"}}
+	p.Ended = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "another"}}
 	b := newBudget(&ceiling, p, "parent")
 	assert.InDelta(t, 0.8, b.spent, 1e-9, "failed evaluations included, those of other batches not")
 	assert.False(t, b.admits(p.Slots[0]), "0.8 + 0.4 is above the ceiling")
 	ceiling = 1.2
 	b = newBudget(&ceiling, p, "parent")
 	assert.True(t, b.admits(p.Slots[0]))
+
+	p.Ended = append(p.Ended, ledger.Entry{Identity: id, Batch: "parent", State: batch.StateInterrupted})
+	b = newBudget(&ceiling, p, "parent")
+	assert.InDelta(t, 1.2, b.spent, 1e-9, "what a killed launcher spent is not known: the dearest is assumed")
 }
 
 func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -128,6 +129,7 @@ func startGateway(ctx context.Context, dir string) (*gateway, error) {
 	address := filepath.Join(temp, "address")
 	g.cmd = exec.CommandContext(ctx, "python3", filepath.Join(dir, "gateway", "gateway.py"), "--port", "0", "--address-file", address)
 	g.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GATEWAY_TOKEN=" + g.token, "PYTHONDONTWRITEBYTECODE=1"}
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is ours: what runs needs the gateway to its end
 	log, err := os.Create(filepath.Join(temp, "log"))
 	if err != nil {
 		return nil, err

@@ -93,6 +93,8 @@ func alwaysTheSameBytes(t *testing.T, s *shell, r ran) {
 	require.NoError(t, c.SetTag(t.Context(), r.Batch, "mlflow.note.content", "edited"))
 	require.NoError(t, c.SetTag(t.Context(), r.Batch, "benchbatch.plan", "edited"))
 	assert.Equal(t, want, sums(t, s.export(r)))
+	require.NoError(t, c.DeleteRun(t.Context(), r.Batch))
+	assert.Equal(t, want, sums(t, s.export(r)))
 
 	// Where it is already, it stays; another folder of that name is never replaced.
 	same := s.ok("export", r.Batch)

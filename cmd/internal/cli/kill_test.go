@@ -147,15 +147,78 @@ func TestWhatWasMeasuredIsLoggedFirst(t *testing.T) {
 	assert.Equal(t, ExitFailed, got.code, "the server still refuses")
 	assert.Len(t, s.starts(), first, "nothing is measured before what is there is logged")
 
+	// Logged, but the launcher never heard of it.
+	faults.Clear()
+	faults.Inject(mlflowtest.Fault{Route: "runs/update", Skip: first, Do: mlflowtest.Afterwards(full)})
+	got = s.run("run", s.spec, "--at-once", "2")
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.stderr, plural(first, "measured evaluation")+" logged now")
+	assert.NotEmpty(t, s.state())
+
+	// All is measured, but the result can't be stored; then it is, and the launcher does not hear of it.
+	faults.Clear()
+	faults.Inject(mlflowtest.Fault{Route: batch.FileResult, Do: full})
+	got = s.run("run", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Len(t, s.starts(), 8)
+	faults.Clear()
+	faults.Inject(mlflowtest.Fault{Route: "runs/update", Do: mlflowtest.Afterwards(full)})
+	got = s.run("run", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+
 	faults.Clear()
 	r := s.measure()
 	assert.Equal(t, parents[0].Info.RunID, r.Batch)
 	assert.Equal(t, batch.Counts{Planned: 8, Done: 8}, r.Counts)
-	assert.Equal(t, 8-first, r.Started)
+	assert.Zero(t, r.Started)
 	assert.Len(t, s.starts(), 8)
 	assert.Empty(t, s.state())
 	evaluations, parents := s.history()
 	assert.Equal(t, map[string]int{"FINISHED complete": 8}, statuses(evaluations))
 	require.Len(t, parents, 1)
+	s.ok("verify", r.Folder)
+}
+
+// TestRunsOfOthersAreNotPaidTwice meets evaluations that are RUNNING and may be
+// somebody's: of a launcher that is gone, and of one on another machine.
+func TestRunsOfOthersAreNotPaidTwice(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	s.faults(map[string]any{"sleep": 600})
+	kill := func() string {
+		n := len(s.starts())
+		c := s.child(nil, "run", s.spec, "--at-once", "1")
+		c.until("a start", func() bool { return len(s.starts()) > n })
+		c.kill()
+		require.NoError(t, os.RemoveAll(filepath.Join(filepath.Dir(s.spec), ".benchbatch"))) // as if it had run elsewhere
+		evaluations, _ := s.history()
+		for _, e := range evaluations {
+			if e.Info.Status == "RUNNING" {
+				return e.Info.RunID
+			}
+		}
+		t.Fatal("nothing is RUNNING")
+		return ""
+	}
+	kill()
+	gone := kill() // closes the first
+	evaluations, _ := s.history()
+	assert.Equal(t, map[string]int{"RUNNING": 1, "KILLED interrupted": 1}, statuses(evaluations))
+	c := mlflowtest.Client(t, s.env["MLFLOW_TRACKING_URI"])
+	require.NoError(t, c.SetTag(t.Context(), gone, "benchbatch.launcher", "elsewhere/1/1"))
+
+	s.faults(nil)
+	got := s.run("run", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.stderr, gone)
+	assert.Contains(t, got.stderr, "elsewhere/1/1")
+	assert.Contains(t, got.stderr, "--take-over")
+	assert.Len(t, s.starts(), 2)
+
+	r := s.measure("--take-over")
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
+	evaluations, parents := s.history()
+	assert.Equal(t, map[string]int{"FINISHED complete": 2, "KILLED interrupted": 2}, statuses(evaluations))
+	assert.Len(t, parents, 1)
 	s.ok("verify", r.Folder)
 }
