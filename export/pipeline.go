@@ -7,11 +7,11 @@ import (
 )
 
 // inOrder loads n items with some workers at once and uses them one by one in
-// order. At most 2×workers items are held at a time. The first error ends it.
+// order. At most workers+1 items are held at a time. The first error ends it.
 func inOrder[T any](ctx context.Context, n, workers int, load func(ctx context.Context, i int) (T, error), use func(i int, v T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	queue := make(chan chan T, workers)
+	queue := make(chan chan T, workers-1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(queue)

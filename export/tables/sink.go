@@ -18,8 +18,8 @@ import (
 // How the bytes are arranged. A change of any of these moves every file's bytes
 // (not its content digest).
 const (
-	rowGroup  = 250_000 // rows
-	chunkRows = 4096    // rows handed to the writer at a time
+	rowGroup  = 122_880 // rows; as DuckDB's own, so that it scans several at once
+	chunkRows = 1024    // rows handed to the writer at a time
 	createdBy = "benchbatch"
 )
 
@@ -53,7 +53,7 @@ func newSink[T any](table, dir string) (*sink[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s.file, s.buf = f, bufio.NewWriterSize(f, 1<<20)
+	s.file, s.buf = f, bufio.NewWriterSize(f, 128<<10)
 	s.w = parquet.NewGenericWriter[T](s.buf,
 		parquet.SchemaOf(new(T)),
 		parquet.DataPageVersion(1),
