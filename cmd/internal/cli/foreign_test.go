@@ -198,8 +198,6 @@ func finishWithOthers(t *testing.T, s *shell, ids map[string]string) {
 // post calls the server's REST interface for one run.
 func (s *shell) post(call, run string) {
 	s.t.Helper()
-	resp, err := http.Post(s.env["MLFLOW_TRACKING_URI"]+"/api/2.0/mlflow/"+call, "application/json", strings.NewReader(`{"run_id":"`+run+`"}`))
-	require.NoError(s.t, err)
-	defer resp.Body.Close()
-	require.Equal(s.t, http.StatusOK, resp.StatusCode)
+	status, _ := mlflowtest.Post(s.t, s.env["MLFLOW_TRACKING_URI"], call, map[string]string{"run_id": run})
+	require.Equal(s.t, http.StatusOK, status)
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,13 +31,4 @@ func (s *shell) runs(filter string) []mlflow.Run {
 	found, err := s.client().SearchRuns(context.Background(), mlflow.Search{ExperimentIDs: []string{s.experiment()}, Filter: filter, View: mlflow.ViewAll})
 	require.NoError(s.t, err)
 	return found
-}
-
-// deleteExperiment deletes an experiment as the MLflow UI does.
-func (s *shell) deleteExperiment(address, id string) {
-	s.t.Helper()
-	resp, err := http.Post(address+"/api/2.0/mlflow/experiments/delete", "application/json", strings.NewReader(`{"experiment_id":"`+id+`"}`))
-	require.NoError(s.t, err)
-	defer resp.Body.Close()
-	require.Equal(s.t, http.StatusOK, resp.StatusCode)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -268,7 +269,8 @@ func TestFreshIsKept(t *testing.T) {
 func TestDeletedExperiment(t *testing.T) {
 	s, f := fakeShell(t)
 	s.logRun(mlflow.StatusFinished, map[string]string{"note": uuid.NewString()}, nil)
-	s.deleteExperiment(f.URL, s.experiment())
+	status, _ := mlflowtest.Post(t, f.URL, "experiments/delete", map[string]string{"experiment_id": s.experiment()})
+	require.Equal(t, http.StatusOK, status)
 	got := s.run("plan", s.spec)
 	assert.Equal(t, ExitFailed, got.code)
 	assert.Contains(t, got.stderr, "is deleted, and its name stays taken: restore it with `mlflow experiments restore --experiment-id ")
