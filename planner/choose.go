@@ -21,7 +21,7 @@ func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
 	checked := map[string]bool{}
 	for {
 		p.fill(usable)
-		if !in.Confirm {
+		if !in.Confirm || p.Finished != nil { // what is frozen is checked by its export
 			break
 		}
 		bad, err := p.confirm(ctx, l, checked)
@@ -149,12 +149,12 @@ func (p *Plan) seat(c batch.Cell, entries []ledger.Entry) []Slot {
 	return slots
 }
 
-// confirm downloads the records of chosen repeats that were not measured by this
-// batch, and returns the runs whose record is not what its digest says.
+// confirm downloads the records of chosen repeats that were not read yet, and
+// returns the runs whose record is not what its digest says.
 func (p *Plan) confirm(ctx context.Context, l *ledger.Ledger, checked map[string]bool) (map[string]error, error) {
 	var todo []ledger.Entry
 	for _, s := range p.Slots {
-		if s.Entry != nil && !s.Own && !s.Entry.Foreign && !checked[s.Entry.Info.RunID] {
+		if s.Entry != nil && !s.Entry.Foreign && !checked[s.Entry.Info.RunID] {
 			todo = append(todo, *s.Entry)
 			checked[s.Entry.Info.RunID] = true
 		}

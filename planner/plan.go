@@ -23,7 +23,7 @@ type Input struct {
 	Fresh    []string // variants whose earlier repeats are not counted
 	New      bool     // freeze another batch although one with this key is finished
 	Join     string   // run id of the batch to plan for; "" = the unfinished one with this key
-	Confirm  bool     // download and check the record of every reused repeat
+	Confirm  bool     // download and check the record of every repeat that counts
 	// MeasureAgain goes on although measurements exist under another identity scheme.
 	MeasureAgain bool
 }

@@ -177,8 +177,11 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 	switch e.Info.Status {
 	case mlflow.StatusRunning, mlflow.StatusScheduled, mlflow.StatusFinished:
 	default:
-		if e.Foreign {
+		switch {
+		case e.Foreign:
 			return e, fmt.Errorf("status %s", e.Info.Status)
+		case e.State.Counts():
+			return e, fmt.Errorf("status %s, although tag %s says %s", e.Info.Status, TagState, e.State)
 		}
 		e.Artifacts, _ = readArtifacts(r) // what was left behind, where it was logged at all
 		return e, nil

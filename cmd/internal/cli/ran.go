@@ -6,6 +6,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 // ranCell is one row of the table that a run ends with: a description, not a ranking.
@@ -20,6 +21,35 @@ type ranCell struct {
 	Reason  string   `json:"reason,omitempty"`
 }
 
+// seat is one slot as the table counts it.
+type seat struct {
+	batch.Variant
+	cell    batch.Digest
+	counted bool
+	entry   *ledger.Entry // nil = MLflow does not show the repeat (any more)
+}
+
+// seatsOf are the slots of a frozen result (what became of its runs since does
+// not change them) or, without one, of the plan.
+func seatsOf(p *planner.Plan, r *batch.Result) []seat {
+	var out []seat
+	if r == nil {
+		for _, s := range p.Slots {
+			out = append(out, seat{s.Cell.Variant, s.Cell.Identity.Cell, s.Entry != nil, s.Entry})
+		}
+		return out
+	}
+	byRun := map[string]*ledger.Entry{}
+	for i, e := range p.Valid {
+		byRun[e.Info.RunID] = &p.Valid[i]
+	}
+	for _, s := range r.Slots {
+		counted := s.State == batch.SlotReused || s.State == batch.SlotDone
+		out = append(out, seat{s.Variant, s.Cell, counted, byRun[s.RunID]})
+	}
+	return out
+}
+
 // cellsOf summarises the counted repeats of each cell, in plan order.
 func cellsOf(p *planner.Plan, r *batch.Result) []ranCell {
 	reasons := map[batch.Digest]string{}
@@ -31,37 +61,48 @@ func cellsOf(p *planner.Plan, r *batch.Result) []ranCell {
 		}
 	}
 	var out []ranCell
-	for i := 0; i < len(p.Slots); {
-		cell := p.Slots[i].Cell
-		row := ranCell{Variant: cell.Variant, Reason: reasons[cell.Identity.Cell]}
-		var scores []float64
-		for ; i < len(p.Slots) && p.Slots[i].Cell.Identity.Cell == cell.Identity.Cell; i++ {
-			e := p.Slots[i].Entry
-			if e == nil {
-				row.Missing++
-				continue
-			}
-			row.Repeats++
-			if e.Score != nil {
-				scores = append(scores, *e.Score)
-			}
-			row.CostUSD = plus(row.CostUSD, e.CostUSD)
+	seats := seatsOf(p, r)
+	for len(seats) > 0 {
+		n := 1
+		for n < len(seats) && seats[n].cell == seats[0].cell {
+			n++
 		}
-		row.Mean, row.Low, row.High = describeScores(scores)
+		row := describeCell(seats[:n])
+		row.Reason = reasons[seats[0].cell]
 		out = append(out, row)
+		seats = seats[n:]
 	}
 	return out
 }
 
-func plus(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
+// describeCell sums up the slots of one cell. One repeat of which nothing is known
+// makes the sums unknown.
+func describeCell(seats []seat) ranCell {
+	row := ranCell{Variant: seats[0].Variant}
+	var scores []float64
+	cost, known := 0.0, true
+	for _, s := range seats {
+		if !s.counted {
+			row.Missing++
+			continue
 		}
-		return a
+		row.Repeats++
+		if s.entry == nil || s.entry.CostUSD == nil {
+			known = false
+		} else {
+			cost += *s.entry.CostUSD
+		}
+		if s.entry != nil && s.entry.Score != nil {
+			scores = append(scores, *s.entry.Score)
+		}
 	}
-	s := *a + *b
-	return &s
+	if len(scores) == row.Repeats {
+		row.Mean, row.Low, row.High = describeScores(scores)
+	}
+	if known && row.Repeats > 0 {
+		row.CostUSD = &cost
+	}
+	return row
 }
 
 func describeScores(scores []float64) (mean, low, high *float64) {

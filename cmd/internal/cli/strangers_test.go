@@ -122,8 +122,26 @@ func TestDeletedAndRestored(t *testing.T) {
 	s.post("runs/restore", was["careful+m-two 2"])
 	assert.Equal(t, 7, s.plan("--new").Counts.Reused)
 
+	// A status that was set by hand speaks louder than the run's tags.
+	_, err := s.client().UpdateRun(t.Context(), was["careful+m-one 1"], mlflow.StatusFailed, time.Now().UnixMilli())
+	require.NoError(t, err)
+	p = s.plan("--new")
+	assert.Equal(t, 6, p.Counts.Reused)
+	require.Len(t, p.Ignored, 2)
+	assert.Contains(t, []string{p.Ignored[0].Reason, p.Ignored[1].Reason}, "status FAILED, although tag benchbatch.state says complete")
+	_, err = s.client().UpdateRun(t.Context(), was["careful+m-one 1"], mlflow.StatusFinished, time.Now().UnixMilli())
+	require.NoError(t, err)
+
 	// The frozen batch stays what it is; another one measures the gap alone, and the others keep their slots.
-	assert.Equal(t, first.Counts, s.measure().Counts)
+	frozen := s.measure()
+	assert.Equal(t, first.Counts, frozen.Counts)
+	for i, c := range frozen.Cells {
+		assert.Equal(t, []int{2, 0}, []int{c.Repeats, c.Missing}, c.Variant)
+		if i > 0 {
+			assert.Equal(t, first.Cells[i], c)
+		}
+	}
+	assert.Nil(t, frozen.Cells[0].Mean, "one of its scores is not shown any more")
 	again := s.measure("--new")
 	assert.Equal(t, batch.Counts{Planned: 8, Reused: 7, Done: 1}, again.Counts)
 	assert.Len(t, s.starts(), 9)
@@ -314,7 +332,16 @@ func TestEditedDocuments(t *testing.T) {
 	}
 	assert.Len(t, s.starts(), 1)
 	require.NoError(t, s.client().PutArtifactBytes(t.Context(), open.Info, batch.FilePlan, plan))
+
+	// A record of the batch's own that was changed before the freeze does not count: its slot is measured anew.
+	own := s.runs("tags.`benchbatch.kind` = 'evaluation'")[0]
+	require.NoError(t, s.client().PutArtifactBytes(t.Context(), own.Info, batch.FileOutcomes, []byte(*recordOf(1, nil))))
+	got := s.run("run", s.spec)
+	assert.Equal(t, ExitDone, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "does not count: "+own.Info.RunID+": outcomes.jsonl has digest ")
+	assert.Len(t, s.starts(), 3)
 	first := s.measure()
+	require.Equal(t, batch.Counts{Planned: 2, Done: 2}, first.Counts)
 
 	// A record that is to be reused: confirmed before money is spent on its account, so the repeat is measured anew.
 	child := slots(t, first.Folder)["quick+m-one 1"]
@@ -324,5 +351,5 @@ func TestEditedDocuments(t *testing.T) {
 	again := s.run("run", s.spec, "--new")
 	assert.Equal(t, ExitDone, again.code, again.stderr)
 	assert.Contains(t, again.stderr, "does not count: "+child+": outcomes.jsonl has digest ")
-	assert.Len(t, s.starts(), 3)
+	assert.Len(t, s.starts(), 4)
 }
