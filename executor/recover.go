@@ -37,9 +37,8 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid 
 		return r, err
 	}
 	for _, e := range entries {
-		endLeft(e.UUID)
-		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
-			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+		if err := tidy(e.UUID, endLeft); err != nil {
+			return r, err
 		}
 		if e.RunID != "" && e.Experiment != l.ExperimentID() {
 			continue
@@ -55,6 +54,15 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid 
 		}
 	}
 	return r, nil
+}
+
+// tidy ends the processes that an evaluation left, and removes their folders.
+func tidy(uuid string, endLeft func(uuid string) int) error {
+	endLeft(uuid)
+	if err := evaluation.RemoveLeft("", uuid); err != nil {
+		return fmt.Errorf("evaluation %s, left by an earlier run: %w", uuid, err)
+	}
+	return nil
 }
 
 func recoverOne(ctx context.Context, l *ledger.Ledger, s *State, e entry) (logged bool, err error) {
@@ -128,7 +136,8 @@ func (e *Busy) Error() string {
 
 // CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
 // runs of missing cells are an error (*Busy), unless takeOver closes them too.
-func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver bool) (closed int, err error) {
+// endLeft is as for Recover.
+func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver bool, endLeft func(uuid string) int) (closed int, err error) {
 	missing := map[batch.Digest]bool{}
 	if p.Finished == nil { // else nothing would be started
 		for _, s := range p.Missing() {
@@ -149,9 +158,12 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver 
 			}
 			continue
 		}
-		reason := "its launcher is gone"
-		if !dead {
-			reason = "taken over by another launcher"
+		reason := "taken over by another launcher"
+		if dead {
+			reason = "its launcher is gone"
+			if err := tidy(e.UUID, endLeft); err != nil {
+				return closed, err
+			}
 		}
 		if err := closeRun(ctx, l, e.Info.RunID, reason); err != nil {
 			return closed, err

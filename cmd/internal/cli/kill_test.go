@@ -184,6 +184,8 @@ func TestWhatWasMeasuredIsLoggedFirst(t *testing.T) {
 func TestRunsOfOthersAreNotPaidTwice(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
+	s.env["TMPDIR"] = t.TempDir()
+	t.Setenv("TMPDIR", s.env["TMPDIR"])
 	s.faults(map[string]any{"sleep": 600})
 	kill := func() string {
 		n := len(s.starts())
@@ -220,5 +222,6 @@ func TestRunsOfOthersAreNotPaidTwice(t *testing.T) {
 	evaluations, parents := s.history()
 	assert.Equal(t, map[string]int{"FINISHED complete": 2, "KILLED interrupted": 2}, statuses(evaluations))
 	assert.Len(t, parents, 1)
+	assert.Len(t, entries(t, s.env["TMPDIR"]), 1, "what the first left is gone; the one elsewhere is not ours to tidy")
 	s.ok("verify", r.Folder)
 }

@@ -154,7 +154,7 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if err != nil {
 		return nil, in, err
 	}
-	closed, err := executor.CloseLeft(ctx, l, p, takeOver)
+	closed, err := executor.CloseLeft(ctx, l, p, takeOver, process.EndLeft)
 	if closed > 0 {
 		a.say("%s closed as interrupted: the launcher is gone, or was taken over", plural(closed, "run"))
 	}
