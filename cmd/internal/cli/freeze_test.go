@@ -35,6 +35,7 @@ func TestAFrozenBatch(t *testing.T) {
 	t.Run("damage is named", on(damageIsNamed))
 	t.Run("killed export", on(killedExport))
 	t.Run("no room", on(noRoom))
+	t.Run("withheld", on(withheld))
 	t.Run("always the same bytes", on(alwaysTheSameBytes))
 	t.Run("changed in MLflow", on(changedInMLflow))
 }
@@ -179,4 +180,30 @@ func killedExport(t *testing.T, s *shell, r ran) {
 	s.ok("export", r.Batch, "--out", out)
 	assert.Equal(t, []string{r.Name}, entries(t, out))
 	assert.Equal(t, sums(t, r.Folder), sums(t, filepath.Join(out, r.Name)))
+
+	// Two at once make one folder.
+	out = t.TempDir()
+	one, two := s.child(nil, "export", r.Batch, "--out", out), s.child(nil, "export", r.Batch, "--out", out)
+	for _, c := range []*child{one, two} {
+		got := c.wait()
+		assert.Zero(t, got.code, got.stderr)
+	}
+	assert.Equal(t, []string{r.Name}, entries(t, out))
+}
+
+// withheld exports without answers and inputs: their digests stay.
+func withheld(t *testing.T, s *shell, r ran) {
+	folder := s.export(r, "--withhold", "raw,inputs")
+	assert.Equal(t, sums(t, folder), sums(t, s.export(r, "--withhold", "inputs,raw")))
+	for name := range sums(t, folder) {
+		b, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		assert.NotContains(t, string(b), "Where does letter", name)
+		assert.NotContains(t, name, batch.FileBundle)
+	}
+	got := s.ok("verify", folder)
+	assert.Contains(t, got.out, "withheld")
+	assert.Contains(t, got.out, "could not be recomputed")
+	rows := query(t, folder, "SELECT count(*) AS tasks, count(input) AS inputs, count(input_sha256) AS digests FROM 'tables/tasks.parquet'")
+	assert.Equal(t, []map[string]any{{"tasks": 12.0, "inputs": 0.0, "digests": 12.0}}, rows)
 }

