@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,6 +90,11 @@ func TestResultsAsJSON(t *testing.T) {
 		assert.Equal(t, ExitDone, s.json(&v, args...).code, args)
 		assert.NotEmpty(t, v, args)
 	}
+	typed, err := os.ReadFile(s.spec)
+	require.NoError(t, err)
+	kept, err := os.ReadFile(filepath.Join(r.Folder, "spec.yaml"))
+	require.NoError(t, err)
+	assert.Equal(t, string(typed), string(kept), "the spec is frozen as it was typed")
 	got := s.run("check", filepath.Join(s.dir, "none.yaml"), "--json")
 	assert.Empty(t, got.out, "an error is conversation")
 }

@@ -131,7 +131,7 @@ func foreignRuns(h, other hashed) []foreignRun {
 		{Name: "further below", Tags: tagsOf(h, nil), Outcomes: good, Under: "between", reason: "lies below the evaluation %valid"},
 		{Name: "state of its own", Tags: tag("state", "complete"), Outcomes: good, reason: "tag benchbatch.artifacts is not a list of artifacts"},
 		{Name: "group", unseen: true},
-		{Name: "in a group", Tags: tagsOf(other, nil), Outcomes: good, Under: "group"},
+		{Name: "in a group", Tags: tagsOf(other, map[string]string{"benchbatch.role": "selection"}), Outcomes: good, Under: "group"},
 	}
 }
 
@@ -176,6 +176,14 @@ func runsOfOthers(t *testing.T, s *shell, v mlflowtest.Version) {
 	s.post("runs/restore", ids["in a group"])
 	s.post("runs/restore", ids["deleted"])
 	assert.Equal(t, 4, s.plan().Counts.Reused)
+
+	// Their repeats take the label as ours do, with either version of the server.
+	changed := s.fork(t)
+	changed.edit("policies/refund.md", "14", "30")
+	got := changed.run("plan", changed.spec)
+	assert.Equal(t, ExitUsage, got.code)
+	assert.Contains(t, got.stderr, `version "v1" of `)
+	assert.Contains(t, got.stderr, ids["valid"])
 	if v == mlflowtest.Newest {
 		finishWithOthers(t, s, ids)
 	}
@@ -192,6 +200,10 @@ func finishWithOthers(t *testing.T, s *shell, ids map[string]string) {
 	b, err := os.ReadFile(filepath.Join(r.Folder, "raw", ids["valid"], "outcomes.jsonl"))
 	require.NoError(t, err)
 	assert.Equal(t, *recordOf(0.75, nil), string(b))
+	for _, e := range resultOf(t, r.Folder).Evaluations {
+		assert.Equal(t, e.RunID == ids["in a group"], e.Role == "selection", "it counts, and is marked")
+		assert.Equal(t, e.Foreign, e.Reused)
+	}
 	assert.Len(t, s.runs("tags.`benchbatch.batch` = '"+r.Batch+"'"), 4, "runs of others stay as they are")
 }
 

@@ -110,7 +110,7 @@ func TestNobodyThere(t *testing.T) {
 	address := "http://" + closed.Addr().String()
 	require.NoError(t, closed.Close())
 	s := newShellAt(t, address)
-	for _, args := range [][]string{{"plan", s.spec}, {"run", s.spec}, {"status"}, {"export", "latest"}, {"doctor"}} {
+	for _, args := range [][]string{{"plan", s.spec}, {"run", s.spec}, {"doctor"}} {
 		begin := time.Now()
 		got := s.run(args...)
 		assert.Equal(t, ExitFailed, got.code, args[0])
@@ -137,6 +137,14 @@ func TestNoAddress(t *testing.T) {
 		got := s.run("plan", s.spec)
 		assert.Equal(t, ExitFailed, got.code, uri)
 		assert.Contains(t, got.stderr, says, uri)
+	}
+	s.env["MLFLOW_TRACKING_URI"] = "http://127.0.0.1:1"
+	for name, value := range map[string]string{"MLFLOW_TRACKING_AWS_SIGV4": "true", "MLFLOW_TRACKING_AUTH": "plugin", "MLFLOW_HTTP_REQUEST_TIMEOUT": "soon"} {
+		s.env[name] = value
+		got := s.run("plan", s.spec)
+		assert.Equal(t, ExitFailed, got.code, name)
+		assert.Contains(t, got.stderr, name)
+		delete(s.env, name)
 	}
 	assert.NoFileExists(t, filepath.Join(s.dir, "mlflow.db"))
 }

@@ -50,15 +50,21 @@ func (s *shell) logRun(status mlflow.RunStatus, tags map[string]string, outcomes
 	return info
 }
 
-// slots are the frozen slots of a dated folder, as "agent+model slot" → run id.
-func slots(t *testing.T, folder string) map[string]string {
+// resultOf is the frozen result in a dated folder.
+func resultOf(t *testing.T, folder string) batch.Result {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(folder, "result.json"))
 	require.NoError(t, err)
 	var r batch.Result
 	require.NoError(t, json.Unmarshal(b, &r))
+	return r
+}
+
+// slots are the frozen slots of a dated folder, as "agent+model slot" → run id.
+func slots(t *testing.T, folder string) map[string]string {
+	t.Helper()
 	out := map[string]string{}
-	for _, s := range r.Slots {
+	for _, s := range resultOf(t, folder).Slots {
 		out[fmt.Sprintf("%s %d", s.Variant, s.Slot)] = s.RunID
 	}
 	return out
