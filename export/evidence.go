@@ -23,8 +23,8 @@ type Evidence struct {
 	Attempts []outcome.Attempt
 	// Missing are the artifacts that the result names and nobody could read.
 	Missing []Finding
-	// Unreadable says why the outcomes of an evaluation that does not count are
-	// left out; "" = they were read.
+	// Unreadable says why outcomes or attempts are left out; "" = they were read.
+	// In a frozen batch only an evaluation that does not count can have it.
 	Unreadable string
 
 	Measures Measures
@@ -75,7 +75,7 @@ var exported = []string{batch.FileOutcomes, batch.FileAttempts, batch.FileBundle
 func rawPath(run, name string) string { return "raw/" + run + "/" + name }
 
 // read fills e from the files below dir. What can't be read in an evaluation
-// that counts is a finding; in any other it is a reason on its row.
+// that counts in a frozen batch is a finding; in any other it is a reason on its row.
 func (e *Evidence) read(f *Frozen, dir string) []Finding {
 	policy := outcome.TimeoutPolicy(f.Plan.TimeoutPolicy)
 	var bad []Finding
@@ -83,14 +83,14 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 		var err error
 		name := rawPath(e.RunID, batch.FileOutcomes)
 		if e.Outcomes, err = readOutcomes(filepath.Join(dir, name), policy); err != nil {
-			bad = e.refuse(bad, name, err)
+			bad = e.refuse(f, bad, name, err)
 		}
 	}
 	if e.Artifact(batch.FileAttempts) != nil && !e.missing(batch.FileAttempts) {
 		var err error
 		name := rawPath(e.RunID, batch.FileAttempts)
 		if e.Attempts, err = readAttempts(filepath.Join(dir, name), policy); err != nil {
-			bad = e.refuse(bad, name, err)
+			bad = e.refuse(f, bad, name, err)
 		}
 	}
 	e.sort(f)
@@ -99,8 +99,8 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 	return bad
 }
 
-func (e *Evidence) refuse(bad []Finding, name string, err error) []Finding {
-	if e.Counted || errors.Is(err, fs.ErrNotExist) {
+func (e *Evidence) refuse(f *Frozen, bad []Finding, name string, err error) []Finding {
+	if e.Counted && !f.Provisional || errors.Is(err, fs.ErrNotExist) {
 		return append(bad, Finding{File: name, Run: e.RunID, Reason: err.Error()})
 	}
 	if e.Unreadable == "" { // without the parser's words: they may change between versions

@@ -325,7 +325,8 @@ func TestChangedEvidence(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 
-	dir, err := export.Write(context.Background(), bad, export.Options{Out: out, Outputs: outputs(), Provisional: true})
+	provisional := export.Options{Out: out, Outputs: outputs(), Provisional: true}
+	dir, err := export.Write(context.Background(), bad, provisional)
 	var incomplete *export.IncompleteError
 	require.ErrorAs(t, err, &incomplete)
 	assert.Len(t, incomplete.Findings, 4)
@@ -334,4 +335,27 @@ func TestChangedEvidence(t *testing.T) {
 	assert.Len(t, r.Notes, 5, "four artifacts and the mark: %v", r.Notes)
 	assert.Equal(t, 12, r.Manifest.Evals.Total)
 	assert.Contains(t, r.Recomputed, "tables/evaluations.parquet")
+
+	_, err = export.Write(context.Background(), bad, provisional)
+	require.ErrorAs(t, err, &incomplete, "said again, although the folder is there")
+}
+
+// A record that was frozen as valid and can't be read is an integrity error; before
+// the freeze it is a reason on its row.
+func TestUnreadableRecord(t *testing.T) {
+	s := exporttest.New(small)
+	run := s.Result.Evaluations[5].RunID
+	s.Files[run][batch.FileOutcomes] = []byte("{\"task\":\"T-0001\",\"score\":0.5}\n{\"task\":\"T-0002\",\"score\":7}\n")
+	_, err := export.Write(context.Background(), s.Freeze(), export.Options{Out: t.TempDir(), Outputs: outputs()})
+	var integrity *export.IntegrityError
+	require.ErrorAs(t, err, &integrity)
+	require.Len(t, integrity.Findings, 1)
+	assert.Equal(t, "raw/"+run+"/outcomes.jsonl", integrity.Findings[0].File)
+	assert.Contains(t, integrity.Findings[0].Reason, "line 2")
+
+	dir := write(t, s.Freeze(), func(o *export.Options) { o.Provisional = true })
+	require.NoError(t, verify(t, dir).Err())
+	text, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "outcomes.jsonl is refused at line 2")
 }

@@ -32,7 +32,7 @@ const (
 
 // Options of Write.
 type Options struct {
-	Out         string   // parent folder; made if absent
+	Out         string   // parent folder, made if absent; "" = the current one
 	Workers     int      // evaluations read at once; 0 = 4
 	Withhold    []string // WithholdRaw, WithholdInputs
 	Provisional bool     // the batch was not frozen: evidence may be missing

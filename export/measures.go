@@ -46,7 +46,8 @@ func (s *Sum) addInt(v *int64) {
 	s.add(float64(*v))
 }
 
-func (s *Sum) merge(o Sum) {
+// Merge adds another sum.
+func (s *Sum) Merge(o Sum) {
 	s.Total += o.Total
 	s.Known += o.Known
 	s.Unknown += o.Unknown
@@ -83,7 +84,7 @@ type Spent struct {
 func (s *Spent) merge(o *Spent) {
 	for _, p := range [][2]*Sum{{&s.Reported, &o.Reported}, {&s.Repriced, &o.Repriced}, {&s.Judges, &o.Judges},
 		{&s.Input, &o.Input}, {&s.CacheRead, &o.CacheRead}, {&s.CacheFill, &o.CacheFill}, {&s.Output, &o.Output}} {
-		p[0].merge(*p[1])
+		p[0].Merge(*p[1])
 	}
 }
 

@@ -1,6 +1,8 @@
 package export
 
 import (
+	"time"
+
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
@@ -138,8 +140,8 @@ func (s *summarizer) add(e *Evidence) {
 	v.Absent += e.Measures.Absent
 	v.Spent.merge(&e.Measures.Spent)
 	v.Wall.Add(WallSeconds(&e.Evaluation))
-	v.Wait.merge(e.Measures.Wait)
-	v.Took.merge(e.Measures.Duration)
+	v.Wait.Merge(e.Measures.Wait)
+	v.Took.Merge(e.Measures.Duration)
 	s.addTasks(v, e)
 }
 
@@ -219,10 +221,14 @@ func pair(a, b *VariantNumber) Pair {
 	return p
 }
 
-// WallSeconds is the time from start to end of an evaluation; nil where the end
-// is unknown or lies before the start.
+// Believable says whether t can be when a run started or ended. Times before
+// 2000 are seconds that someone took for milliseconds, or nothing at all.
+func Believable(t *time.Time) bool { return t != nil && t.Year() >= 2000 }
+
+// WallSeconds is the time from start to end of an evaluation; nil where one of
+// them is not believable or the end lies before the start.
 func WallSeconds(e *batch.Evaluation) *float64 {
-	if e.Ended == nil || e.Started.IsZero() || e.Ended.Before(e.Started) {
+	if !Believable(&e.Started) || !Believable(e.Ended) || e.Ended.Before(e.Started) {
 		return nil
 	}
 	s := float64(e.Ended.Sub(e.Started).Milliseconds()) / 1000

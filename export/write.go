@@ -27,6 +27,9 @@ func Write(ctx context.Context, b Batch, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if o.Out == "" {
+		o.Out = "."
+	}
 	w, err := newWorkdir(o.Out)
 	if err != nil {
 		return "", err
@@ -38,7 +41,9 @@ func Write(ctx context.Context, b Batch, o Options) (string, error) {
 	}
 	target := filepath.Join(o.Out, f.Result.Name)
 	if err := w.publish(target); errors.Is(err, fs.ErrExist) {
-		return target, same(ctx, w.path, target)
+		if err := same(ctx, w.path, target); err != nil {
+			return target, err
+		}
 	} else if err != nil {
 		return "", err
 	}

@@ -64,7 +64,7 @@ func (p *page) notCounted() {
 	seen := false
 	for i := range p.s.Evaluations {
 		e := &p.s.Evaluations[i]
-		if e.Counted && len(e.Missing) == 0 {
+		if e.Counted && len(e.Missing) == 0 && e.Unreadable == "" {
 			continue
 		}
 		if !seen {
@@ -135,12 +135,12 @@ func (p *page) cost() {
 	for i := range p.s.Evaluations {
 		e := &p.s.Evaluations[i]
 		if e.Reused {
-			add(&before, e.Reported)
+			before.Merge(e.Reported)
 			continue
 		}
-		add(&here, e.Reported)
-		add(&repriced, e.Repriced)
-		add(&judges, e.Spent.Judges)
+		here.Merge(e.Reported)
+		repriced.Merge(e.Repriced)
+		judges.Merge(e.Spent.Judges)
 	}
 	p.line("## Cost")
 	p.line("")
@@ -153,12 +153,6 @@ func (p *page) cost() {
 		p.line("- Reused repeats, when they were measured: %s", atLeast(before))
 	}
 	p.line("")
-}
-
-func add(to *export.Sum, s export.Sum) {
-	to.Total += s.Total
-	to.Known += s.Known
-	to.Unknown += s.Unknown
 }
 
 func atLeast(s export.Sum) string {

@@ -42,9 +42,11 @@ func (b *builder) times(r *EvaluationRow, e *batch.Evaluation) {
 	note := ""
 	switch {
 	case r.Started == nil:
-		note = "no start"
-	case r.Ended == nil:
+		note = "no believable start"
+	case e.Ended == nil:
 		note = "no end"
+	case r.Ended == nil:
+		note = "no believable end"
 	case r.WallS == nil:
 		note = "end before start"
 	}

@@ -171,9 +171,9 @@ func count(n int) *int64 {
 	return &v
 }
 
-// millis is t, or null where it is not set.
+// millis is t, or null where it is not believable.
 func millis(t *time.Time) *int64 {
-	if t == nil || t.IsZero() {
+	if !export.Believable(t) {
 		return nil
 	}
 	ms := t.UnixMilli()

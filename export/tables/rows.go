@@ -72,7 +72,7 @@ type EvaluationRow struct {
 	Started      *int64   `parquet:"started,timestamp(millisecond)"`
 	Ended        *int64   `parquet:"ended,timestamp(millisecond)"`
 	WallS        *float64 `parquet:"wall_s"`            // null: see time_note
-	TimeNote     *string  `parquet:"time_note,dict"`    // "no end", "no start" or "end before start"
+	TimeNote     *string  `parquet:"time_note,dict"`    // "no end", "no believable start" or "… end", "end before start"
 	AgeS         *float64 `parquet:"age_s"`             // from its start to that of the batch; null = not reused
 	Tasks        int64    `parquet:"tasks"`             // of the panel
 	Score        *float64 `parquet:"score"`             // mean over the tasks that have one

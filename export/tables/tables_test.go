@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -178,6 +179,26 @@ func TestEvaluations(t *testing.T) {
 	reason := find(t, rows(t, dir, "metrics"), "run_id", interrupted["run_id"], "name", "score")
 	assert.NotContains(t, reason, "value")
 	assert.Equal(t, "no task has a score", reason["reason"])
+}
+
+// A time that can't be is null with a note, never 1970; no duration is negative.
+func TestTimes(t *testing.T) {
+	s := exporttest.New(exporttest.Shape{Agents: 1, Models: 1, Tasks: 1, Repeats: 5, Seed: 4})
+	e := s.Result.Evaluations
+	seconds := time.UnixMilli(exporttest.Start.Unix())
+	e[0].Started = time.Unix(0, 0)
+	e[1].Started = seconds
+	e[2].Ended = &seconds
+	before := e[3].Started.Add(-time.Second)
+	e[3].Ended = &before
+	evals := rows(t, folder(t, s), "evaluations")
+	for i, want := range []string{"no believable start", "no believable start", "no believable end", "end before start", ""} {
+		r := find(t, evals, "run_id", e[i].RunID)
+		assert.Equal(t, want, r["time_note"])
+		assert.Equal(t, i > 1, r["started"] != "")
+		assert.Equal(t, i != 2, r["ended"] != "")
+		assert.Equal(t, i == 4, r["wall_s"] != "")
+	}
 }
 
 // Statistics come later: their columns are there, and say nothing.
