@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,18 +16,19 @@ import (
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
-	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
 // Recovered says what an earlier launcher had left.
 type Recovered struct {
 	Logged      int // measured but not logged: logged now
 	Interrupted int // without a result: closed
+	Elsewhere   int // measured, but this server has no such run: kept
 }
 
 // Recover logs what was measured but not logged, and closes the runs of
 // evaluations that were cut short. It holds the state's lock, so no launcher on
-// this machine is at work on them. Entries of other experiments are left alone.
+// this machine is at work on them. What was measured for a run of another server
+// or experiment is kept.
 // endLeft ends the processes of an evaluation that outlived their launcher.
 func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid string) int) (Recovered, error) {
 	var r Recovered
@@ -40,17 +40,8 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid 
 		if err := tidy(e.UUID, endLeft); err != nil {
 			return r, err
 		}
-		if e.RunID != "" && e.Experiment != l.ExperimentID() {
-			continue
-		}
-		logged, err := recoverOne(ctx, l, s, e)
-		if err != nil {
+		if err := r.recover(ctx, l, s, e); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
-		}
-		if logged {
-			r.Logged++
-		} else if e.RunID != "" {
-			r.Interrupted++
 		}
 	}
 	return r, nil
@@ -65,48 +56,41 @@ func tidy(uuid string, endLeft func(uuid string) int) error {
 	return nil
 }
 
-func recoverOne(ctx context.Context, l *ledger.Ledger, s *State, e entry) (logged bool, err error) {
+func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e entry) error {
 	dir := s.folder(e.UUID)
-	m, err := loadMeasured(dir, e.Policy)
-	switch {
-	case e.RunID == "":
-		return false, s.forget(e.UUID) // nothing was started
-	case errors.Is(err, os.ErrNotExist):
-		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
-			return false, err
+	_, err := os.Lstat(filepath.Join(dir, evaluation.FileMeasured))
+	measured := err == nil
+	if e.RunID == "" {
+		return s.forget(e.UUID) // nothing was started
+	}
+	here := false
+	if e.Experiment == l.ExperimentID() {
+		if here, err = l.HasRun(ctx, e.RunID); err != nil {
+			return err
 		}
-		return false, s.forget(e.UUID)
-	case err != nil:
-		return false, err
+	}
+	switch {
+	case !here && measured:
+		r.Elsewhere++
+		return nil
+	case !here:
+		return s.forget(e.UUID) // the next run there closes it
+	case !measured:
+		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
+			return err
+		}
+		r.Interrupted++
+		return s.forget(e.UUID)
+	}
+	m, err := evaluation.Load(dir)
+	if err != nil {
+		return fmt.Errorf("%v; move %s away to go on without it", err, dir)
 	}
 	if err := logOne(ctx, l, e, dir, m); err != nil && !gone(err) {
-		return false, err
+		return err
 	}
-	return true, s.forget(e.UUID)
-}
-
-// loadMeasured reads a finished evaluation back, with its outcomes and attempts.
-func loadMeasured(dir string, p outcome.TimeoutPolicy) (evaluation.Measured, error) {
-	m, err := evaluation.Load(dir)
-	if err != nil || len(m.Artifacts) == 0 {
-		return m, err
-	}
-	m.Outcomes, err = readFile(filepath.Join(dir, batch.FileOutcomes), p, outcome.Read)
-	if err != nil {
-		return m, err
-	}
-	m.Attempts, err = readFile(filepath.Join(dir, batch.FileAttempts), p, outcome.ReadAttempts)
-	return m, err
-}
-
-func readFile[T any](name string, p outcome.TimeoutPolicy, read func(io.Reader, outcome.TimeoutPolicy) ([]T, error)) ([]T, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		// Not os.ErrNotExist for the caller: the marker says that it was measured.
-		return nil, fmt.Errorf("%s was measured, but its record cannot be read: %v", filepath.Dir(name), err)
-	}
-	defer f.Close()
-	return read(f, p)
+	r.Logged++
+	return s.forget(e.UUID)
 }
 
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {

@@ -302,8 +302,7 @@ func (r *runner) entryFor(s planner.Slot, id string) entry {
 	return entry{
 		UUID: id, Experiment: r.Ledger.ExperimentID(), Batch: r.parent.Info.RunID, Slot: s.Slot, Cell: s.Cell,
 		Labels: labels{p.Benchmark, p.Version, p.BrainPath}, Pass: passRule{p.PassThreshold, p.PassReported},
-		Policy: outcome.TimeoutPolicy(p.TimeoutPolicy),
-		Panel:  p.Panel.Digest, Tasks: p.Panel.Tasks, At: time.Now().UTC().Truncate(time.Millisecond),
+		Panel: p.Panel.Digest, Tasks: p.Panel.Tasks, At: time.Now().UTC().Truncate(time.Millisecond),
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
-	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
 // State is a launcher's folder on this machine: a lock, and one folder for each
@@ -22,7 +21,7 @@ type State struct {
 // OpenState makes the folder where needed and takes its lock. Another launcher
 // that holds it is named.
 func OpenState(dir string) (*State, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "evaluations"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, evaluationsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -44,25 +43,29 @@ func OpenState(dir string) (*State, error) {
 	return &State{dir: dir, lock: f}, nil
 }
 
+const evaluationsDir = "evaluations"
+
+// Evaluations is the folder of what is running or not yet logged.
+func (s *State) Evaluations() string { return filepath.Join(s.dir, evaluationsDir) }
+
 // Close gives the lock back.
 func (s *State) Close() error { return s.lock.Close() }
 
 // entry describes an evaluation in its folder, so that it can be logged by
 // another process.
 type entry struct {
-	UUID       string                `json:"uuid"`
-	RunID      string                `json:"run_id"` // "" = the run was not created yet
-	URI        string                `json:"artifact_uri"`
-	Experiment string                `json:"experiment"`
-	Batch      string                `json:"batch"`
-	Slot       int                   `json:"slot"`
-	Cell       batch.Cell            `json:"cell"`
-	Labels     labels                `json:"labels"`
-	Pass       passRule              `json:"pass"`
-	Policy     outcome.TimeoutPolicy `json:"timeout_policy"`
-	Panel      batch.Digest          `json:"panel"`
-	Tasks      int                   `json:"tasks"`
-	At         time.Time             `json:"at"`
+	UUID       string       `json:"uuid"`
+	RunID      string       `json:"run_id"` // "" = the run was not created yet
+	URI        string       `json:"artifact_uri"`
+	Experiment string       `json:"experiment"`
+	Batch      string       `json:"batch"`
+	Slot       int          `json:"slot"`
+	Cell       batch.Cell   `json:"cell"`
+	Labels     labels       `json:"labels"`
+	Pass       passRule     `json:"pass"`
+	Panel      batch.Digest `json:"panel"`
+	Tasks      int          `json:"tasks"`
+	At         time.Time    `json:"at"`
 }
 
 type labels struct {
@@ -78,7 +81,7 @@ type passRule struct {
 
 const entryFile = "entry.json"
 
-func (s *State) folder(uuid string) string { return filepath.Join(s.dir, "evaluations", uuid) }
+func (s *State) folder(uuid string) string { return filepath.Join(s.Evaluations(), uuid) }
 
 // write puts an entry on disk, synced.
 func (s *State) write(e entry) error {
@@ -110,20 +113,20 @@ func replaceFile(name string, b []byte) error {
 
 // entries lists the evaluations that an earlier launcher left behind.
 func (s *State) entries() ([]entry, error) {
-	dirs, err := os.ReadDir(filepath.Join(s.dir, "evaluations"))
+	dirs, err := os.ReadDir(s.Evaluations())
 	if err != nil {
 		return nil, err
 	}
 	var out []entry
 	for _, d := range dirs {
 		var e entry
-		b, err := os.ReadFile(filepath.Join(s.dir, "evaluations", d.Name(), entryFile))
+		b, err := os.ReadFile(filepath.Join(s.Evaluations(), d.Name(), entryFile))
 		if errors.Is(err, os.ErrNotExist) {
 			e.UUID = d.Name() // it died before it had written anything
 		} else if err != nil {
 			return nil, err
 		} else if err := json.Unmarshal(b, &e); err != nil {
-			return nil, fmt.Errorf("%s: %w; move this folder away and run again", filepath.Join(s.dir, "evaluations", d.Name(), entryFile), err)
+			return nil, fmt.Errorf("%s: %w; move this folder away and run again", filepath.Join(s.Evaluations(), d.Name(), entryFile), err)
 		}
 		out = append(out, e)
 	}

@@ -143,6 +143,15 @@ func (l *Ledger) logDataset(ctx context.Context, runID string, d mlflow.DatasetI
 	return err
 }
 
+// HasRun says whether the server knows a run, deleted or not.
+func (l *Ledger) HasRun(ctx context.Context, runID string) (bool, error) {
+	_, err := l.client.GetRun(ctx, runID)
+	if errors.Is(err, mlflow.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // CloseInterrupted marks a run whose launcher is gone.
 func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at time.Time) error {
 	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}

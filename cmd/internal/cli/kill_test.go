@@ -149,6 +149,16 @@ func TestWhatWasMeasuredIsLoggedFirst(t *testing.T) {
 	assert.Equal(t, ExitFailed, got.code, "the server still refuses")
 	assert.Len(t, s.starts(), first, "nothing is measured before what is there is logged")
 
+	// What lies there is checked before it is logged.
+	record := filepath.Join(filepath.Dir(s.spec), ".benchbatch", "evaluations", s.state()[0], batch.FileOutcomes)
+	good, err := os.ReadFile(record)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(record, append(good[:len(good):len(good)], '\n'), 0o600))
+	got = s.run("run", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.stderr, "move "+filepath.Dir(record)+" away to go on without it")
+	require.NoError(t, os.WriteFile(record, good, 0o600))
+
 	// Logged, but the launcher never heard of it.
 	faults.Clear()
 	faults.Inject(mlflowtest.Fault{Route: "runs/update", Skip: first, Do: mlflowtest.Afterwards(full)})

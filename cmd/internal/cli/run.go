@@ -150,6 +150,9 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if left.Logged+left.Interrupted > 0 {
 		a.say("an earlier run had stopped: %s logged now, %d closed as interrupted", plural(left.Logged, "measured evaluation"), left.Interrupted)
 	}
+	if left.Elsewhere > 0 {
+		a.say("kept in %s: %s of runs that this server does not have", state.Evaluations(), plural(left.Elsewhere, "measured evaluation"))
+	}
 	p, err := planner.Make(ctx, l, in)
 	if err != nil {
 		return nil, in, err

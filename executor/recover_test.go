@@ -1,0 +1,141 @@
+package executor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// site is a launcher's folder and the server that it logs to.
+type site struct {
+	*State
+	t      *testing.T
+	client *mlflow.Client
+	l      *ledger.Ledger
+	ended  []string // evaluations whose processes were ended
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{State: openState(t), t: t, client: mlflowtest.Client(t, mlflowtest.NewFake(t).URL)}
+	var err error
+	s.l, err = ledger.Open(t.Context(), s.client, "bench")
+	require.NoError(t, err)
+	require.NoError(t, s.l.Create(t.Context()))
+	t.Setenv("TMPDIR", t.TempDir())
+	return s
+}
+
+func (s *site) end(uuid string) int {
+	s.ended = append(s.ended, uuid)
+	return 0
+}
+
+// leave puts an evaluation into the folder as a launcher that died leaves it.
+func (s *site) leave(uuid, run string, measured bool) {
+	s.t.Helper()
+	require.NoError(s.t, s.write(entry{UUID: uuid, RunID: run, Experiment: s.l.ExperimentID(), Slot: 1, Cell: cellOf("m"),
+		Labels: labels{"bench", "v1", ""}, Panel: batch.Sum(nil), Tasks: 1, At: time.Now().UTC()}))
+	if !measured {
+		return
+	}
+	for name, body := range map[string]string{batch.FileOutcomes: "", batch.FileAttempts: "",
+		evaluation.FileMeasured: `{"uuid":"` + uuid + `","state":"interrupted","reason":"told to stop","artifacts":[]}`} {
+		require.NoError(s.t, os.WriteFile(filepath.Join(s.folder(uuid), name), []byte(body), 0o600))
+	}
+}
+
+func (s *site) run() string {
+	s.t.Helper()
+	info, err := s.client.CreateRun(s.t.Context(), mlflow.CreateRun{ExperimentID: s.l.ExperimentID(), Name: "r", StartTime: time.Now().UnixMilli()})
+	require.NoError(s.t, err)
+	return info.RunID
+}
+
+func (s *site) status(run string) mlflow.RunStatus {
+	s.t.Helper()
+	r, err := s.client.GetRun(s.t.Context(), run)
+	require.NoError(s.t, err)
+	return r.Info.Status
+}
+
+func TestRecover(t *testing.T) {
+	s := newSite(t)
+	cut, done, deleted, unknown := s.run(), s.run(), s.run(), strings.Repeat("0123456789abcdef", 2)
+	require.NoError(t, s.client.DeleteRun(t.Context(), deleted))
+	s.leave("never-started", "", false)
+	s.leave("cut-short", cut, false)
+	s.leave("measured", done, true)
+	s.leave("measured-and-deleted", deleted, true)
+	s.leave("of-another-server", unknown, true)
+	s.leave("cut-short-on-another-server", unknown, false)
+
+	r, err := Recover(t.Context(), s.l, s.State, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, Recovered{Logged: 2, Interrupted: 1, Elsewhere: 1}, r)
+	assert.Len(t, s.ended, 6, "whatever may still run is ended first")
+	assert.Equal(t, mlflow.StatusKilled, s.status(cut))
+	assert.Equal(t, mlflow.StatusKilled, s.status(done))
+	left, err := s.entries()
+	require.NoError(t, err)
+	require.Len(t, left, 1, "what was measured is never thrown away because a server does not know it")
+	assert.Equal(t, "of-another-server", left[0].UUID)
+
+	r, err = Recover(t.Context(), s.l, s.State, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, Recovered{Elsewhere: 1}, r)
+}
+
+func TestRecoverStopsAtAServerThatIsAway(t *testing.T) {
+	s := newSite(t)
+	s.leave("measured", s.run(), true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Recover(ctx, s.l, s.State, s.end)
+	require.ErrorContains(t, err, "evaluation measured, left by an earlier run")
+	left, err := s.entries()
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+}
+
+func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
+	s := newSite(t)
+	p := slotsOf(1, "m", "n")
+	p.Slots[1].Entry = &ledger.Entry{} // n has its repeat
+	live := func(launcher, model string) ledger.Entry {
+		e := ledger.Entry{Launcher: launcher, UUID: "u-" + launcher, Identity: cellOf(model).Identity}
+		e.Info.RunID = s.run()
+		return e
+	}
+	dead := hostname() + "/1/1" // the first process did not start at that tick
+	gone, other, needless := live(dead, "n"), live("elsewhere/1/1", "m"), live("elsewhere/1/1", "n")
+	p.Live = []ledger.Entry{gone, other, needless}
+
+	n, err := CloseLeft(t.Context(), s.l, p, false, s.end)
+	assert.Equal(t, 1, n)
+	var busy *Busy
+	require.ErrorAs(t, err, &busy)
+	assert.Equal(t, []string{other.Info.RunID}, busy.Runs, "only what would be paid twice is in the way")
+	assert.Equal(t, []string{"elsewhere/1/1"}, busy.Launchers)
+	assert.Equal(t, []string{"u-" + dead}, s.ended)
+	assert.Equal(t, mlflow.StatusKilled, s.status(gone.Info.RunID))
+	assert.Equal(t, mlflow.StatusRunning, s.status(other.Info.RunID))
+
+	p.Live = []ledger.Entry{other, needless}
+	n, err = CloseLeft(t.Context(), s.l, p, true, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, mlflow.StatusKilled, s.status(other.Info.RunID))
+	assert.Equal(t, mlflow.StatusRunning, s.status(needless.Info.RunID))
+}
