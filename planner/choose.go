@@ -186,7 +186,7 @@ func confirmOne(ctx context.Context, l *ledger.Ledger, e ledger.Entry) (reason, 
 		return fmt.Errorf("%s is gone", batch.FileOutcomes), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s of run %s, which is to count, can't be read: %w", batch.FileOutcomes, e.Info.RunID, err)
 	}
 	defer body.Close()
 	d, _, err := batch.SumReader(body)

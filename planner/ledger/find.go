@@ -137,7 +137,9 @@ func (l *Ledger) experimentIDs(ctx context.Context, more []string) ([]string, er
 		if err != nil {
 			return nil, fmt.Errorf("reuse.experiments: %q: %w", name, err)
 		}
-		ids = append(ids, e.ID)
+		if !slices.Contains(ids, e.ID) {
+			ids = append(ids, e.ID)
+		}
 	}
 	return ids, nil
 }
@@ -286,8 +288,8 @@ func (l *Ledger) checkForeign(ctx context.Context, e *Entry, q Query) (reason, e
 	if errors.Is(err, mlflow.ErrNotFound) {
 		return fmt.Errorf("FINISHED, but it has no %s", batch.FileOutcomes), nil
 	}
-	if err != nil {
-		return nil, err
+	if err != nil { // perhaps it counts: going on could pay for it again
+		return nil, fmt.Errorf("%s of run %s, logged by another tool, can't be read (a deleted run is not asked for): %w", batch.FileOutcomes, e.Info.RunID, err)
 	}
 	d := batch.Sum(b)
 	if e.Outcomes != "" && e.Outcomes != d {

@@ -13,7 +13,7 @@ import (
 // not keep digit by digit, or "". Two inputs that differ only there would have
 // one digest.
 func inexact(v jsontext.Value) string {
-	if bytes.IndexAny(v, "0123456789") < 0 {
+	if !bytes.ContainsAny(v, "0123456789") {
 		return ""
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(v))

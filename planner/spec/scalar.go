@@ -37,9 +37,6 @@ func parseDuration(s string) (time.Duration, error) {
 	return days + d, nil
 }
 
-// formatDuration is the form in which a duration enters a digest.
-func formatDuration(d time.Duration) string { return d.String() }
-
 var sizePattern = regexp.MustCompile(`^(\d+(?:\.\d+)?)([A-Za-z]*)$`)
 
 var sizeUnits = map[string]float64{

@@ -172,9 +172,6 @@ func writeNew(name string, text []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(text); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }

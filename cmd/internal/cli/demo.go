@@ -158,7 +158,7 @@ func startGateway(ctx context.Context, dir string) (*gateway, error) {
 }
 
 func (g *gateway) stop() {
-	g.input.Close()
-	g.cmd.Wait() // its exit code does not matter any more
+	_ = g.input.Close()
+	_ = g.cmd.Wait() // its exit code does not matter any more
 	os.RemoveAll(g.temp)
 }

@@ -37,7 +37,6 @@ type change struct {
 	file    bool                     // the item is a file, so both digests are named
 	refused bool                     // the label is taken
 	missing func(c plannedCell) bool // nil = nothing
-	version string                   // of the spec; "" = v1
 	was, is string                   // of values that are readable
 }
 

@@ -103,6 +103,33 @@ func TestSearchThatFails(t *testing.T) {
 	}
 }
 
+// TestRecordsThatCannotBeRead: a repeat that may be there is not paid for again, and the run is named.
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	s, f := fakeShell(t)
+	s.small()
+	foreign := s.logRun(mlflow.StatusFinished, tagsOf(s.hashes()[0], nil), recordOf(1, nil))
+	f.Inject(mlflowtest.Fault{Route: "outcomes.jsonl", Do: mlflowtest.Fail(http.StatusForbidden, "PERMISSION_DENIED", "no access to the store")})
+	for _, command := range []string{"plan", "run"} {
+		got := s.run(command, s.spec)
+		assert.Equal(t, ExitFailed, got.code)
+		assert.Contains(t, got.stderr, "outcomes.jsonl of run "+foreign.RunID+", logged by another tool, can't be read")
+		assert.Contains(t, got.stderr, "no access to the store")
+	}
+	assert.Empty(t, s.starts())
+	f.Clear()
+	r := s.measure()
+	assert.Equal(t, batch.Counts{Planned: 2, Reused: 1, Done: 1}, r.Counts)
+
+	// Nor is one of ours that can't be confirmed.
+	s.edit("benchmark.yaml", "repeats: 1", "repeats: 2")
+	own := slots(t, r.Folder)["quick+m-two 1"]
+	f.Inject(mlflowtest.Fault{Route: own + "/artifacts/outcomes.jsonl", Do: mlflowtest.Fail(http.StatusForbidden, "PERMISSION_DENIED", "no access to the store")})
+	got := s.run("run", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.stderr, "outcomes.jsonl of run "+own+", which is to count, can't be read")
+	assert.Len(t, s.starts(), 1)
+}
+
 // TestNobodyThere: the address and how to start a server, soon.
 func TestNobodyThere(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
