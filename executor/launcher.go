@@ -22,8 +22,8 @@ func hostname() string {
 	return strings.ReplaceAll(h, "/", "_")
 }
 
-// launcherDead says whether a launcher ran on this host and is gone for sure.
-func launcherDead(name string) bool {
+// LauncherGone says whether a launcher ran on this host and is gone for sure.
+func LauncherGone(name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 || parts[0] != hostname() {
 		return false

@@ -130,7 +130,7 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver 
 	}
 	var busy Busy
 	for _, e := range p.Live {
-		dead := launcherDead(e.Launcher)
+		dead := LauncherGone(e.Launcher)
 		switch {
 		case !dead && !missing[e.Identity.Cell]:
 			continue

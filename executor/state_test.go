@@ -64,19 +64,19 @@ func TestEntriesComeBack(t *testing.T) {
 
 func TestALauncherIsDeadOnlyForSure(t *testing.T) {
 	mine := Launcher()
-	assert.False(t, launcherDead(mine), "this process")
-	assert.False(t, launcherDead(""), "unknown")
-	assert.False(t, launcherDead("elsewhere/1/1"), "another host")
-	assert.False(t, launcherDead(hostname()+"/x/1"))
+	assert.False(t, LauncherGone(mine), "this process")
+	assert.False(t, LauncherGone(""), "unknown")
+	assert.False(t, LauncherGone("elsewhere/1/1"), "another host")
+	assert.False(t, LauncherGone(hostname()+"/x/1"))
 
 	parts := strings.Split(mine, "/")
 	require.Len(t, parts, 3)
 	if parts[2] != "" { // there is /proc
-		assert.True(t, launcherDead(fmt.Sprintf("%s/%s/1", parts[0], parts[1])), "the same process id, another start")
+		assert.True(t, LauncherGone(fmt.Sprintf("%s/%s/1", parts[0], parts[1])), "the same process id, another start")
 	}
 	c := exec.Command("true")
 	require.NoError(t, c.Run())
-	assert.True(t, launcherDead(fmt.Sprintf("%s/%d/5", hostname(), c.Process.Pid)), "a process that has ended")
+	assert.True(t, LauncherGone(fmt.Sprintf("%s/%d/5", hostname(), c.Process.Pid)), "a process that has ended")
 }
 
 // What others wrote can't leave its block in a note, nor hide in it.

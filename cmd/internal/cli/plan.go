@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/benchbatch/benchbatch/executor"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -78,11 +81,19 @@ type planned struct {
 	Counts    batch.Counts     `json:"counts"`          // not_started = missing
 	Cells     []plannedCell    `json:"cells"`
 	Estimate  planner.Estimate `json:"estimate"`
-	Running   []string         `json:"running,omitempty"` // run ids
+	Running   []runningRun     `json:"running,omitempty"`
 	Ignored   []batch.Ignored  `json:"ignored"`
 	Refused   string           `json:"refused,omitempty"` // why there is no plan; with --explain
 	Changes   []batch.Change   `json:"changes,omitempty"` // with --explain
 	Since     string           `json:"changes_since,omitempty"`
+}
+
+// runningRun is an evaluation of the recipe that has not ended.
+type runningRun struct {
+	RunID    string `json:"run_id"`
+	Launcher string `json:"launcher,omitempty"` // host, process id and its start; "" = another tool's
+	Started  string `json:"started"`
+	Gone     bool   `json:"gone"` // its launcher ran on this host and has ended: run closes it
 }
 
 // plannedCell is one row of the plan.
@@ -169,7 +180,7 @@ func (out *planned) fill(a *App, p *planner.Plan, only func(batch.Variant) bool)
 		}
 	}
 	for _, e := range p.Live {
-		out.Running = append(out.Running, e.Info.RunID)
+		out.Running = append(out.Running, runningRun{e.Info.RunID, e.Launcher, timeText(e.Started()), executor.LauncherGone(e.Launcher)})
 	}
 	for _, e := range p.Ended {
 		out.Ignored = append(out.Ignored, batch.Ignored{RunID: e.Info.RunID, Cell: e.Identity.Cell.Short(), Reason: strings.TrimSpace(string(e.State) + ": " + e.Reason)})
@@ -194,7 +205,7 @@ func (row *plannedCell) count(a *App, s planner.Slot) {
 		row.Done++
 	default:
 		row.Reused++
-		if at := s.Entry.Started().Format("2006-01-02T15:04:05Z"); row.Oldest == "" || at < row.Oldest {
+		if at := timeText(s.Entry.Started()); row.Oldest == "" || at < row.Oldest {
 			row.Oldest, row.oldest = at, age(a.Now().Sub(s.Entry.Started()))
 		}
 	}
@@ -242,13 +253,20 @@ func (a *App) showPlan(p *planned) {
 	t.write(a.Stdout)
 	a.print("")
 	a.print("%s", estimateText(p.Estimate))
-	for _, id := range p.Running {
-		a.print("running: %s", id)
+	for _, r := range p.Running {
+		text := "running: " + r.RunID + ", started " + r.Started + " by " + cmp.Or(r.Launcher, "another tool")
+		if r.Gone {
+			text += ", which is gone: `benchbatch run` closes it"
+		}
+		a.print("%s", cleanLine(text))
 	}
 	for _, i := range p.Ignored {
 		a.print("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
 	}
 }
+
+// timeText is a time in UTC, to the second.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 func (a *App) showChanges(p *planned) {
 	switch {

@@ -177,9 +177,15 @@ func TestRunsLeftRunning(t *testing.T) {
 	elsewhere := s.logRun(mlflow.StatusRunning, tagsOf(h, map[string]string{"benchbatch.launcher": "far-away/77/1"}), nil)
 	scheduled := s.logRun(mlflow.StatusScheduled, tagsOf(h, nil), nil)
 
-	assert.ElementsMatch(t, []string{dead.RunID, elsewhere.RunID, scheduled.RunID}, s.plan().Running)
+	gone := map[string]bool{}
+	for _, r := range s.plan().Running {
+		gone[r.RunID] = r.Gone
+	}
+	assert.Equal(t, map[string]bool{dead.RunID: true, elsewhere.RunID: false, scheduled.RunID: false}, gone)
 	text := s.ok("plan", s.spec).out
-	assert.Contains(t, text, "running: "+elsewhere.RunID)
+	assert.Regexp(t, "(?m)^running: "+dead.RunID+", started .* by .*/4194305/1, which is gone: `benchbatch run` closes it$", text)
+	assert.Regexp(t, "(?m)^running: "+elsewhere.RunID+", started .* by far-away/77/1$", text)
+	assert.Regexp(t, "(?m)^running: "+scheduled.RunID+", started .* by another tool$", text)
 
 	got := s.run("run", s.spec)
 	assert.Equal(t, ExitFailed, got.code)
