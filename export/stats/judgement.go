@@ -1,0 +1,179 @@
+package stats
+
+import (
+	"math"
+	"runtime"
+	"sync"
+)
+
+// minRepeats and minTasks are the refusals of step 2.
+const (
+	minRepeats = 3
+	minTasks   = 10
+)
+
+// contest is one pair in one reading: numbers, p-values and the mark of steps 2 and 3.
+type contest struct {
+	a, b     int
+	compared bool // has its place in Holm
+	pairing
+	excess  float64 // sigma2_AB
+	decides test    // F9, or the list test under Scope List
+	onList  test
+	ok      bool // the tests are defined
+	refused Codes
+	asked   bool // the sign-flip test was asked
+
+	pT, pFlip, p, pList, pTost    float64
+	pAdj, pListAdj, pTostAdj      float64
+
+	mark   Mark
+	winner int // of a claim; else Nobody
+	codes  Codes
+	inside bool // the difference lies inside the margin (TOST)
+}
+
+// judge applies steps 2 and 3 to every pair of a reading.
+func (r *reading) judge(rule Rule, reference int) []contest {
+	contests := r.pairs(rule, reference)
+	workers := min(runtime.GOMAXPROCS(0), 1+len(contests)/64)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			s := newScratch(len(r.unit))
+			for i := w; i < len(contests); i += workers {
+				r.measure(&contests[i], rule, s)
+			}
+		})
+	}
+	wg.Wait()
+	places := r.adjust(contests)
+	for i := range contests {
+		contests[i].decide(rule, places, &r.shock)
+	}
+	return contests
+}
+
+// pairs lists all pairs in the order of the variants; the compared ones with the
+// reference are (candidate, reference).
+func (r *reading) pairs(rule Rule, reference int) []contest {
+	m := len(r.columns)
+	contests := make([]contest, 0, m*(m-1)/2)
+	for a := range m {
+		for b := a + 1; b < m; b++ {
+			c := contest{a: a, b: b, compared: r.columns[a].k > 0 && r.columns[b].k > 0}
+			if rule.Compare == WithReference {
+				if a == reference {
+					c.a, c.b = b, a
+				}
+				c.compared = c.compared && c.b == reference
+			}
+			contests = append(contests, c)
+		}
+	}
+	return contests
+}
+
+// measure fills in a pair's numbers and its raw p-values; a refused pair has p = 1.
+func (r *reading) measure(c *contest, rule Rule, s *scratch) {
+	c.pairing = r.pair(c.a, c.b, s)
+	c.winner = Nobody
+	c.pT, c.pFlip, c.p, c.pList, c.pTost = 1, 1, 1, 1, 1
+	if min(c.kA, c.kB) < minRepeats || !c.rerun {
+		c.refused = c.refused.with(NoRepeats)
+	}
+	if c.tasks < minTasks {
+		c.refused = c.refused.with(TooFewTasks)
+	}
+	if r.apart(c.a, c.b) {
+		c.refused = c.refused.with(MeasuredApart)
+	}
+	c.ok = c.tasks > 1 && c.rerun && min(c.kA, c.kB) > 1
+	if !c.ok {
+		return
+	}
+	c.excess = pairExcess(&r.columns[c.a], &r.columns[c.b])
+	c.onList = c.list(&r.shock, c.excess)
+	c.decides = c.onList
+	if rule.Scope == Population {
+		c.decides = c.population(&r.shock, c.excess)
+	}
+	if c.refused != 0 {
+		return
+	}
+	c.pT, c.pList = c.decides.p(c.mean), c.onList.p(c.mean)
+	c.p = c.pT
+	if c.asked = rule.Scope == Population && (c.units < 30 || c.nonzero < 12); c.asked {
+		c.pFlip, _ = signFlip(s.sums[:c.units], &s.signs)
+		c.p = math.Max(c.p, c.pFlip)
+	}
+	if rule.Margin != nil {
+		c.pTost = c.boundP(c.decides, *rule.Margin-math.Abs(c.mean))
+	}
+}
+
+// adjust applies Holm to the three families of p-values and returns F.
+func (r *reading) adjust(contests []contest) int {
+	var p, list, tost []float64
+	for i := range contests {
+		if c := &contests[i]; c.compared {
+			p, list, tost = append(p, c.p), append(list, c.pList), append(tost, c.pTost)
+		}
+	}
+	places := len(p)
+	p, list, tost = Holm(p), Holm(list), Holm(tost)
+	for i, j := 0, 0; i < len(contests); i++ {
+		c := &contests[i]
+		c.pAdj, c.pListAdj, c.pTostAdj = 1, 1, 1
+		if c.compared {
+			c.pAdj, c.pListAdj, c.pTostAdj = p[j], list[j], tost[j]
+			j++
+		}
+	}
+	return places
+}
+
+// decide gives the pair the first mark of step 3 that holds, and its codes.
+func (c *contest) decide(rule Rule, places int, s *shock) {
+	level := rule.level()
+	switch {
+	case !c.compared:
+		c.codes = c.refused // no mark: see Pair.Compared
+		return
+	case c.refused != 0:
+		c.codes = c.refused
+	default:
+		c.choose(rule, level, places)
+	}
+	if s.unstable() {
+		c.codes = c.codes.with(UnstableRuns)
+	}
+}
+
+func (c *contest) choose(rule Rule, level float64, places int) {
+	within := rule.Margin != nil && significant(c.pTostAdj, level)
+	switch {
+	case rule.Scope == Population && significant(c.pAdj, level):
+		c.claim(Beats, within)
+	case c.mean != 0 && significant(c.pListAdj, level):
+		c.claim(Ahead, within)
+	case within:
+		c.mark = Equal
+	case rule.Margin != nil && c.measured(c.decides, level/float64(places)) <= *rule.Margin-guard:
+		c.mark = Tied
+	default:
+		if rule.Margin != nil || c.asked && float64(places)*math.Ldexp(1, 1-c.nonzero) > level {
+			c.codes = c.codes.with(Powerless)
+		}
+		if rule.Margin == nil {
+			c.codes = c.codes.with(MarginUndeclared)
+		}
+	}
+}
+
+func (c *contest) claim(m Mark, within bool) {
+	c.mark, c.inside, c.winner = m, within, c.a
+	if c.mean < 0 {
+		c.winner = c.b
+	}
+}

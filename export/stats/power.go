@@ -1,0 +1,76 @@
+package stats
+
+import "math"
+
+// Design is what F18 needs to plan a comparison of two variants.
+type Design struct {
+	Interaction float64 // s2_int: variance over tasks of the true difference; 0 under Scope List
+	NoiseA      float64 // w_A: rerun variance of a single run of a task
+	NoiseB      float64 // w_B
+	Shock       float64 // sigma2: variance of a run's shock
+	Alpha       float64 // two-sided level of this pair, 2 alpha_L / F
+}
+
+// power is the chance of seeing the MDE.
+const power = 0.8
+
+func (d Design) z() float64 { return normalUpper(d.Alpha/2) + normalUpper(1-power) }
+
+// MDE is F18's planned smallest difference that n tasks with kA and kB repeats
+// show with a chance of 80 %. ok is false without tasks or repeats.
+func (d Design) MDE(n, kA, kB int) (mde float64, ok bool) {
+	if n < 1 || kA < 1 || kB < 1 || !(d.Alpha > 0 && d.Alpha < 1) {
+		return 0, false
+	}
+	a, b := float64(kA), float64(kB)
+	v := (d.Interaction+d.NoiseA/a+d.NoiseB/b)/float64(n) + d.Shock*(1/a+1/b)
+	return d.z() * math.Sqrt(v), true
+}
+
+// TasksFor is N* of F18: tasks that show the difference with kA and kB repeats.
+// ok is false where no number of tasks helps: then runs on other days do.
+func (d Design) TasksFor(difference float64, kA, kB int) (n int, ok bool) {
+	if difference <= 0 || kA < 1 || kB < 1 || !(d.Alpha > 0 && d.Alpha < 1) {
+		return 0, false
+	}
+	a, b, z := float64(kA), float64(kB), d.z()
+	room := difference*difference/(z*z) - d.Shock*(1/a+1/b)
+	return count((d.Interaction+d.NoiseA/a+d.NoiseB/b)/room, room)
+}
+
+// RepeatsFor is k* of F18: repeats of both variants that show the difference on n
+// tasks. ok is false where no number of repeats helps: then tasks do.
+func (d Design) RepeatsFor(difference float64, n int) (k int, ok bool) {
+	if difference <= 0 || n < 1 || !(d.Alpha > 0 && d.Alpha < 1) {
+		return 0, false
+	}
+	z := d.z()
+	room := difference*difference/(z*z) - d.Interaction/float64(n)
+	return count(((d.NoiseA+d.NoiseB)/float64(n)+2*d.Shock)/room, room)
+}
+
+// count rounds up to a whole number of at least 1; not ok where room is used up.
+func count(x, room float64) (int, bool) {
+	if room <= 0 || x > 1e9 {
+		return 0, false
+	}
+	return max(1, int(math.Ceil(x-guard))), true
+}
+
+// measured is F18's MDE of a measured pair at two-sided level a, F14's least included.
+func (p *pairing) measured(t test, a float64) float64 {
+	mde := (studentUpper(a/2, t.df) + studentUpper(1-power, t.df)) * math.Sqrt(t.v)
+	if p.nonzero < fewUnits {
+		mde = math.Max(mde, fewHalfWidth(a/2, p.units))
+	}
+	return mde
+}
+
+// design is what the pair tells about the next batch.
+func (p *pairing) design(s *shock, excess float64, scope Scope, alpha float64) Design {
+	d := Design{NoiseA: p.wA, NoiseB: p.wB, Shock: math.Max(s.excess, excess), Alpha: alpha}
+	if scope == Population {
+		d.Interaction = math.Max(0, float64(p.tasks)*(p.vTask-p.vRerun))
+	}
+	return d
+}
