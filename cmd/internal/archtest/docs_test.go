@@ -132,26 +132,6 @@ func TestDependenciesPageHasEveryModule(t *testing.T) {
 	}
 }
 
-func TestLinksOfPagesLeadSomewhere(t *testing.T) {
-	pages, err := filepath.Glob("../../../docs/*.md")
-	require.NoError(t, err)
-	top, err := filepath.Glob("../../../*.md")
-	require.NoError(t, err)
-	links := 0
-	for _, p := range slices.Concat(pages, top) {
-		b, err := os.ReadFile(p)
-		require.NoError(t, err)
-		for _, link := range regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`).FindAllStringSubmatch(string(b), -1) {
-			if strings.Contains(link[1], "://") {
-				continue
-			}
-			links++
-			assert.FileExists(t, filepath.Join(filepath.Dir(p), link[1]), "a link of %s", filepath.Base(p))
-		}
-	}
-	assert.Positive(t, links)
-}
-
 // TestRunnerPageExample writes the files of docs/runner.md and measures them once.
 func TestRunnerPageExample(t *testing.T) {
 	dir := t.TempDir()
