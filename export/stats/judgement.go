@@ -24,8 +24,8 @@ type contest struct {
 	refused Codes
 	asked   bool // the sign-flip test was asked
 
-	pT, pFlip, p, pList, pTost    float64
-	pAdj, pListAdj, pTostAdj      float64
+	pT, pFlip, p, pList, pTost float64
+	pAdj, pListAdj, pTostAdj   float64
 
 	mark   Mark
 	winner int // of a claim; else Nobody

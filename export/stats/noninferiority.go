@@ -27,11 +27,12 @@ type NonInferiority struct {
 	PNIAdj     *float64  // Holm over the candidates
 	PInfAdj    *float64
 	Standing   Standing
-	Codes      Codes // why it is inconclusive
+	Second     *Standing // with failures scored 0, for display; nil = no failures, so the same
+	Codes      Codes     // why it is inconclusive
 }
 
-// noninferiority is F16 over all candidates, from the first reading; what the
-// second reading turns, and what the pair's own refusal or flip covers, is inconclusive.
+// noninferiority is F16 over all candidates, from the first reading. Where the
+// pair is refused or flips (F20, F22), so does this.
 func noninferiority(first *reading, c []contest, second *reading, again []contest, pairs []Pair, rule Rule, reference int) []NonInferiority {
 	if reference < 0 {
 		return nil
@@ -62,9 +63,7 @@ func noninferiority(first *reading, c []contest, second *reading, again []contes
 	}
 	standings(turned, second, again, at, rule)
 	for j := range out {
-		if out[j].Standing != Inconclusive && out[j].Standing != turned[j].Standing {
-			out[j].Standing, out[j].Codes = Inconclusive, out[j].Codes.with(ProviderFailuresDecide)
-		}
+		out[j].Second = &turned[j].Standing
 	}
 	return out
 }
