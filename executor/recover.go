@@ -120,12 +120,12 @@ func (e *Busy) Error() string {
 
 // CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
 // runs of missing cells are an error (*Busy), unless takeOver closes them too.
-// endLeft is as for Recover.
-func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, takeOver bool, endLeft func(uuid string) int) (closed int, err error) {
+// Only cells that only (nil = all) lets start can be missing. endLeft is as for Recover.
+func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func(batch.Variant) bool, takeOver bool, endLeft func(uuid string) int) (closed int, err error) {
 	missing := map[batch.Digest]bool{}
 	if p.Finished == nil { // else nothing would be started
 		for _, s := range p.Missing() {
-			missing[s.Cell.Identity.Cell] = true
+			missing[s.Cell.Identity.Cell] = only == nil || only(s.Cell.Variant)
 		}
 	}
 	var busy Busy

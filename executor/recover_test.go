@@ -122,7 +122,7 @@ func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
 	gone, other, needless := live(dead, "n"), live("elsewhere/1/1", "m"), live("elsewhere/1/1", "n")
 	p.Live = []ledger.Entry{gone, other, needless}
 
-	n, err := CloseLeft(t.Context(), s.l, p, false, s.end)
+	n, err := CloseLeft(t.Context(), s.l, p, nil, false, s.end)
 	assert.Equal(t, 1, n)
 	var busy *Busy
 	require.ErrorAs(t, err, &busy)
@@ -133,7 +133,7 @@ func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
 	assert.Equal(t, mlflow.StatusRunning, s.status(other.Info.RunID))
 
 	p.Live = []ledger.Entry{other, needless}
-	n, err = CloseLeft(t.Context(), s.l, p, true, s.end)
+	n, err = CloseLeft(t.Context(), s.l, p, nil, true, s.end)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	assert.Equal(t, mlflow.StatusKilled, s.status(other.Info.RunID))

@@ -93,7 +93,7 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 	if p.Joined != nil {
 		parent = *p.Joined
 		if parent.Plan != "" {
-			return parent, nil
+			return parent, noteRevision(ctx, o, parent)
 		}
 	} else {
 		var err error
@@ -120,6 +120,20 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 	}
 	return parent, o.Ledger.SetNote(ctx, parent, startNote(p))
 }
+
+// noteRevision keeps the spec beside the frozen one where a free field (budget,
+// quotas, retries) was changed since the batch began.
+func noteRevision(ctx context.Context, o Options, parent ledger.Parent) error {
+	raw := o.Resolved.Spec.Raw
+	d := batch.Sum(raw)
+	if d == o.Plan.Doc.SpecDigest {
+		return nil
+	}
+	return o.Ledger.AddDocument(ctx, parent, ledger.Document{Name: RevisionName(d), Body: raw})
+}
+
+// RevisionName is the artifact of a batch that holds a later revision of its spec.
+func RevisionName(spec batch.Digest) string { return "spec-" + spec.Short() + ".yaml" }
 
 // runner is one Run at work.
 type runner struct {

@@ -30,15 +30,15 @@ func OpenState(dir string) (*State, error) {
 	}
 	if err := lockFile(f); err != nil {
 		who, _ := os.ReadFile(f.Name())
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("another run is at work in %s (%s): wait for it, or end it; until claims across launchers exist, one run at a time", dir, who)
 	}
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(Launcher()), 0)
 	}
 	if err != nil {
-		f.Close()
-		return nil, err
+		_ = f.Close()
+		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
 	}
 	return &State{dir: dir, lock: f}, nil
 }

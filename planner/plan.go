@@ -50,6 +50,9 @@ type Slot struct {
 	Own   bool          // measured by the joined batch itself
 }
 
+// Spec is the spec that was planned, which may be a later revision than the frozen one.
+func (p *Plan) Spec() *spec.Spec { return p.resolved.Spec }
+
 // Missing lists the slots that have no repeat.
 func (p *Plan) Missing() []Slot {
 	var out []Slot

@@ -137,6 +137,11 @@ func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, docs []Document, me
 	return err
 }
 
+// AddDocument stores one more document of a batch; the same again changes nothing.
+func (l *Ledger) AddDocument(ctx context.Context, p Parent, d Document) error {
+	return l.put(ctx, p.Info, []Document{d})
+}
+
 // SetNote replaces the parent's note.
 func (l *Ledger) SetNote(ctx context.Context, p Parent, note string) error {
 	return l.client.SetTag(ctx, p.Info.RunID, tagNote, note)

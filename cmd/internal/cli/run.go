@@ -106,7 +106,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 		return nil, err
 	}
 	defer state.Close()
-	p, in, err := a.settle(ctx, l, state, r, f.planFlags, f.takeOver)
+	p, in, err := a.settle(ctx, l, state, r, f, only)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 }
 
 // settle logs what an earlier run left, and plans.
-func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f planFlags, takeOver bool) (*planner.Plan, planner.Input, error) {
+func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f runFlags, only func(batch.Variant) bool) (*planner.Plan, planner.Input, error) {
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain, in.Confirm = f.fresh, f.new, f.measure, true
 	left, err := executor.Recover(ctx, l, state, process.EndLeft)
@@ -157,7 +157,7 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if err != nil {
 		return nil, in, err
 	}
-	closed, err := executor.CloseLeft(ctx, l, p, takeOver, process.EndLeft)
+	closed, err := executor.CloseLeft(ctx, l, p, only, f.takeOver, process.EndLeft)
 	if closed > 0 {
 		a.say("%s closed as interrupted: the launcher is gone, or was taken over", plural(closed, "run"))
 	}
@@ -178,6 +178,9 @@ func (a *App) describe(p *planner.Plan, only func(batch.Variant) bool) {
 	a.say("%s %s: %d planned = %d reused + %d done + %d missing", p.Doc.Benchmark, p.Doc.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
 	for _, i := range p.Ignored {
 		a.say("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
+	}
+	if p.Joined != nil && p.Joined.Plan != "" && p.Doc.SpecDigest != batch.Sum(p.Spec().Raw) {
+		a.say("the spec's free fields changed since the batch began: noted beside it as %s", executor.RevisionName(batch.Sum(p.Spec().Raw)))
 	}
 	if only != nil {
 		a.say("--only: the other variants are left for a later run of the same batch")
