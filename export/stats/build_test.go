@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 func panel(n int, families string) []Task {
 	tasks := make([]Task, n)
 	for t := range tasks {
-		tasks[t].ID = "t" + string(rune('0'+(t+1)/10)) + string(rune('0'+(t+1)%10))
+		tasks[t].ID = fmt.Sprintf("t%03d", t+1)
 		if families != "" {
 			tasks[t].Family = string(families[t])
 		}

@@ -9,7 +9,12 @@ import "math"
 func normalTail(z float64) float64 { return 0.5 * math.Erfc(z/math.Sqrt2) }
 
 // normalUpper is the z with P(Z > z) = a, 0 < a < 1.
-func normalUpper(a float64) float64 { return math.Sqrt2 * math.Erfcinv(2*a) }
+func normalUpper(a float64) float64 {
+	if a > 0.5 {
+		return -normalUpper(1 - a)
+	}
+	return upper(a, normalTail, func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) })
+}
 
 // studentTail is P(T > t) for df > 0 degrees of freedom, which need not be whole.
 func studentTail(t, df float64) float64 {
@@ -32,39 +37,44 @@ func studentTwoSided(t, df float64) float64 {
 	return math.Min(1, 2*studentTail(math.Abs(t), df))
 }
 
-// studentUpper is the t with P(T > t) = a, 0 < a < 1. It brackets the root and
-// then takes Newton steps that bisect whenever they would leave the bracket.
+// studentUpper is the t with P(T > t) = a, 0 < a < 1.
 func studentUpper(a, df float64) float64 {
-	if a == 0.5 {
-		return 0
-	}
 	if a > 0.5 {
 		return -studentUpper(1-a, df)
 	}
+	scale := logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(df*math.Pi)
+	return upper(a, func(t float64) float64 { return studentTail(t, df) },
+		func(t float64) float64 { return math.Exp(scale - (df+1)/2*math.Log1p(t*t/df)) })
+}
+
+// upper solves tail(x) = a for a <= 0.5, where tail falls from 0.5 at x = 0. It
+// brackets the root and takes Newton steps, or bisects where they would leave the bracket.
+func upper(a float64, tail, density func(float64) float64) float64 {
+	if a == 0.5 {
+		return 0
+	}
 	lo, hi := 0.0, 1.0
-	for studentTail(hi, df) > a && hi < 1e300 {
+	for tail(hi) > a && hi < 1e300 {
 		lo, hi = hi, hi*2
 	}
-	logScale := logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(df*math.Pi)
-	t := (lo + hi) / 2
+	x := (lo + hi) / 2
 	for range 200 {
-		f := studentTail(t, df) - a
+		f := tail(x) - a
 		if f > 0 {
-			lo = t
+			lo = x
 		} else {
-			hi = t
+			hi = x
 		}
-		density := math.Exp(logScale - (df+1)/2*math.Log1p(t*t/df))
-		next := t + f/density
+		next := x + f/density(x)
 		if !(next > lo && next < hi) {
 			next = lo + (hi-lo)/2
 		}
-		if math.Abs(next-t) <= 1e-15*math.Abs(next) || hi-lo <= 1e-15*hi {
+		if math.Abs(next-x) <= 1e-15*math.Abs(next) || hi-lo <= 1e-15*hi {
 			return next
 		}
-		t = next
+		x = next
 	}
-	return t
+	return x
 }
 
 // chiSquareTail is P(X > x) for df > 0 degrees of freedom.

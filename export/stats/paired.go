@@ -67,8 +67,9 @@ func (s *scratch) spread(p *pairing) {
 	clear(s.counts)
 	n, squares := float64(p.tasks), 0.0
 	for i, d := range s.d {
-		e := d - p.mean
-		squares += float64(e * e)
+		if e := d - p.mean; math.Abs(e) >= nought {
+			squares += float64(e * e)
+		}
 		s.sums[s.unit[i]] += d
 		s.counts[s.unit[i]]++
 	}

@@ -57,14 +57,6 @@ func equal(x []float64) bool {
 
 func ptr(v float64) *float64 { return &v }
 
-// finite is a pointer to v, or nil where v is NaN or infinite.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 // Interval is a closed interval.
 type Interval struct{ Low, High float64 }
 

@@ -1,0 +1,116 @@
+package stats
+
+import "math"
+
+// Ratio is a ratio with its 95 % interval.
+type Ratio struct {
+	Value     float64
+	Interval  *Interval // nil = unbounded: the denominator's interval reaches 0
+	Unbounded float64   // g of Fieller's method; 1 or more leaves no interval
+	Method    string
+	Tasks     int
+}
+
+// PassPerDollar is F21: passes per USD as a ratio of sums over tasks, with
+// Fieller's interval. pass and cost are the tasks' means; the mean of the tasks'
+// ratios would be ruled by cheap tasks. ok is false below 2 tasks, or where the
+// cost is unknown, 0 or not finite: never infinite.
+func PassPerDollar(pass, cost []float64) (r Ratio, ok bool) {
+	n := len(pass)
+	if n < 2 || len(cost) != n {
+		return r, false
+	}
+	p, c := average(pass), average(cost)
+	if !(c > 0) || math.IsInf(c, 0) || math.IsNaN(p) {
+		return r, false
+	}
+	fn := float64(n)
+	vp, vc, pc := variance(pass)/fn, variance(cost)/fn, covariance(pass, cost)/fn
+	t := studentUpper(0.025, fn-1)
+	r = Ratio{Value: p / c, Method: ByFieller, Tasks: n, Unbounded: t * t * vc / (c * c)}
+	if r.Unbounded >= 1-guard {
+		return r, true
+	}
+	g := r.Unbounded
+	slope := 0.0
+	if vc > 0 {
+		slope = pc / vc
+	}
+	inner := vp - 2*r.Value*pc + r.Value*r.Value*vc - g*(vp-pc*slope)
+	half := t / c * math.Sqrt(math.Max(0, inner)) / (1 - g)
+	i := around((r.Value-g*slope)/(1-g), half)
+	r.Interval = &i
+	return r, true
+}
+
+// RatioOf is F21 by the method that fits the number of tasks: Fieller below 30, a
+// corrected task bootstrap below 50, the plain percentiles from there on.
+func RatioOf(pass, cost []float64, families []int, key Key) (r Ratio, ok bool) {
+	r, ok = PassPerDollar(pass, cost)
+	n := len(pass)
+	if !ok || n < 30 {
+		return r, ok
+	}
+	draws := make([]float64, Draws)
+	for b, s := range NewResample(n, families, Draws, key).Sums(pass, cost) {
+		if s[1] <= 0 {
+			return r, ok // a draw without cost: Fieller's interval stands
+		}
+		draws[b] = s[0] / s[1]
+	}
+	if n < 50 {
+		p, c := average(pass)*float64(n), average(cost)*float64(n)
+		without := make([]float64, n)
+		for t := range without {
+			if c-cost[t] <= 0 {
+				return r, ok
+			}
+			without[t] = (p - pass[t]) / (c - cost[t])
+		}
+		if i, found := BCaOf(draws, r.Value, without); found {
+			r.Interval, r.Method = &i.Interval, ByBootstrapBCa
+			return r, true
+		}
+	}
+	i, _ := Percentile(draws)
+	r.Interval, r.Method = &i, ByBootstrap
+	return r, true
+}
+
+// GeometricRatio is F21's comparison of cost, time or tokens of A and B on common
+// tasks: exp(mean log(a/b)) with its t interval. ok is false below 2 tasks, or where
+// a value is not above 0.
+func GeometricRatio(a, b []float64) (r Ratio, ok bool) {
+	n := len(a)
+	if n < 2 || len(b) != n {
+		return r, false
+	}
+	logs := make([]float64, n)
+	for i := range a {
+		if !(a[i] > 0 && b[i] > 0) || math.IsInf(a[i], 0) || math.IsInf(b[i], 0) {
+			return r, false
+		}
+		logs[i] = math.Log(a[i] / b[i])
+	}
+	m := average(logs)
+	half := studentUpper(0.025, float64(n-1)) * math.Sqrt(variance(logs)/float64(n))
+	return Ratio{Value: math.Exp(m), Interval: &Interval{math.Exp(m - half), math.Exp(m + half)}, Method: ByT, Tasks: n}, true
+}
+
+// Projection is F21's cost of more task runs, USD, from pilot ones: the total with
+// its 95 % interval, m c ± t s sqrt(m + m²/n), not below 0. With a single pilot
+// there is no interval; ok is false without one.
+func Projection(pilot []float64, more int) (total float64, i *Interval, ok bool) {
+	n := len(pilot)
+	if n == 0 || more < 0 {
+		return 0, nil, false
+	}
+	m := float64(more)
+	total = m * average(pilot)
+	if n == 1 {
+		return total, nil, true
+	}
+	half := studentUpper(0.025, float64(n-1)) * math.Sqrt(variance(pilot)*(m+m*m/float64(n)))
+	out := around(total, half).clip(0, math.Inf(1))
+	return total, &out, true
+}

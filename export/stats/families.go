@@ -1,0 +1,86 @@
+package stats
+
+// families is F24 for every family of the panel, in order of appearance. A task
+// without a family is none.
+func (d *Data) families(r *reading, rule Rule) []FamilySummary {
+	var out []FamilySummary
+	place := map[string]int{}
+	for t, task := range d.tasks {
+		if task.Family == "" {
+			continue
+		}
+		i, known := place[task.Family]
+		if !known {
+			i = len(out)
+			place[task.Family] = i
+			out = append(out, FamilySummary{Family: task.Family})
+		}
+		out[i].Tasks = append(out[i].Tasks, t)
+	}
+	for i := range out {
+		f := &out[i]
+		p, exact, ok := FamilyTest(r.rows(f.Tasks), d.key("family/"+f.Family))
+		if !ok {
+			continue
+		}
+		f.P, f.Exact = &p, exact
+		f.Verdict = DiscriminationOf(p, nil, nil)
+		if f.Verdict == NotShown && rule.Margin != nil {
+			f.Verdict = DiscriminationOf(p, r.within(f.Tasks, rule), rule.Margin)
+		}
+	}
+	return out
+}
+
+// rows is the means of the measured variants on the tasks that all of them have.
+func (r *reading) rows(tasks []int) [][]float64 {
+	var rows [][]float64
+	for _, t := range tasks {
+		var row []float64
+		complete := true
+		for v := range r.columns {
+			c := &r.columns[v]
+			if c.k == 0 {
+				continue
+			}
+			complete = complete && c.valid[t] > 0
+			row = append(row, c.mean[t])
+		}
+		if complete && len(row) > 1 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// within is the 95 % interval of every compared pair on the tasks of one family;
+// none where a pair has no interval there.
+func (r *reading) within(tasks []int, rule Rule) []Interval {
+	sub := &reading{unit: make([]int, len(tasks)), columns: make([]column, len(r.columns)), shock: r.shock}
+	for i, t := range tasks {
+		sub.unit[i] = i
+		for v := range r.columns {
+			c := &sub.columns[v]
+			from := &r.columns[v]
+			c.valid, c.mean, c.s2 = append(c.valid, from.valid[t]), append(c.mean, from.mean[t]), append(c.s2, from.s2[t])
+		}
+	}
+	for v := range sub.columns {
+		sub.columns[v].k, sub.columns[v].runs = r.columns[v].k, r.columns[v].runs
+		sub.columns[v].summarise()
+	}
+	s := newScratch(len(tasks))
+	var out []Interval
+	for _, c := range sub.pairs(Rule{}, Nobody) {
+		if !c.compared {
+			continue
+		}
+		sub.measure(&c, rule, s)
+		i, method := sub.interval(&c)
+		if i == nil || method == ByTasksOnly {
+			return nil
+		}
+		out = append(out, *i)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package stats
+
+import "math"
+
+// Judging is F19 over the judges' votes on the scored cells of counted runs.
+type Judging struct {
+	Alpha    Agreement // Krippendorff, interval scale
+	Interval *Interval // 95 % over tasks (F15); nil = undefined
+	Judges   []JudgeSummary
+	Pairs    []JudgePair // judges that voted on common cells
+}
+
+// JudgeSummary is one judge's votes.
+type JudgeSummary struct {
+	Judge int
+	Votes int
+	Means []*float64 // by variant; nil = no vote
+	Worst int        // the variant it gives least, relative to what the other judges give it; Nobody where there is no other
+}
+
+// JudgePair is the agreement of two judges. Kappa is on passing votes, nil
+// without a pass threshold.
+type JudgePair struct {
+	A, B  int
+	Units int
+	Gap   float64 // mean vote of A - mean vote of B, same cells
+	Kappa *Agreement
+}
+
+func (d *Data) judging() *Judging {
+	if len(d.judges) == 0 {
+		return nil
+	}
+	var units [][]float64
+	n, s1, s2, apart := d.zeros(), d.zeros(), d.zeros(), d.zeros()
+	d.eachVoted(func(_, t int, votes []float64) {
+		var given []float64
+		for _, v := range votes {
+			if !math.IsNaN(v) {
+				given = append(given, v)
+			}
+		}
+		if len(given) < 2 {
+			return
+		}
+		units = append(units, given)
+		distance, _ := within(given, IntervalScale)
+		apart[t] += distance / float64(len(given)-1)
+		for _, v := range given {
+			n[t]++
+			s1[t] += v
+			s2[t] += float64(v * v)
+		}
+	})
+	a, ok := Krippendorff(units, IntervalScale)
+	if !ok {
+		return nil
+	}
+	j := &Judging{Alpha: a, Judges: d.judgeSummaries(), Pairs: d.judgePairs()}
+	if a.Value == nil {
+		return j
+	}
+	var draws []float64
+	for _, s := range NewResample(len(d.tasks), d.unit, Draws, d.key("agreement")).Sums(n, s1, s2, apart) {
+		if expected := 2 * (s[2] - s[1]*s[1]/s[0]) / (s[0] - 1); s[0] > 1 && expected > nought {
+			draws = append(draws, 1-s[3]/s[0]/expected)
+		}
+	}
+	if i, ok := Percentile(draws); ok && len(draws) > Draws*9/10 {
+		j.Interval = &i
+	}
+	return j
+}
+
+func (d *Data) zeros() []float64 { return make([]float64, len(d.tasks)) }
+
+// eachVoted calls f with the votes on every scored cell of the counted runs.
+func (d *Data) eachVoted(f func(variant, task int, votes []float64)) {
+	j := len(d.judges)
+	for v := range d.variants {
+		d.eachScored(v, func(t, cell int) { f(v, t, d.variants[v].votes[cell*j:(cell+1)*j]) })
+	}
+}
+
+// judgeSummaries finds, for each judge, the variant it gives least compared with
+// what other judges gave the same cells.
+func (d *Data) judgeSummaries() []JudgeSummary {
+	m := len(d.variants)
+	out := make([]JudgeSummary, len(d.judges))
+	sum, n := make([]float64, m*len(d.judges)), make([]int, m*len(d.judges))
+	gap, both := make([]float64, m*len(d.judges)), make([]int, m*len(d.judges))
+	d.eachVoted(func(v, _ int, votes []float64) {
+		total, given := 0.0, 0
+		for _, x := range votes {
+			if !math.IsNaN(x) {
+				total += x
+				given++
+			}
+		}
+		for j, x := range votes {
+			if math.IsNaN(x) {
+				continue
+			}
+			sum[j*m+v] += x
+			n[j*m+v]++
+			if given > 1 {
+				gap[j*m+v] += x - (total-x)/float64(given-1)
+				both[j*m+v]++
+			}
+		}
+	})
+	for j := range out {
+		out[j] = JudgeSummary{Judge: j, Means: make([]*float64, m), Worst: Nobody}
+		least := math.Inf(1)
+		for v := range m {
+			i := j*m + v
+			out[j].Votes += n[i]
+			if n[i] > 0 {
+				out[j].Means[v] = ptr(sum[i] / float64(n[i]))
+			}
+			if both[i] > 0 && gap[i]/float64(both[i]) < least-nought {
+				least, out[j].Worst = gap[i]/float64(both[i]), v
+			}
+		}
+	}
+	return out
+}
+
+func (d *Data) judgePairs() []JudgePair {
+	var out []JudgePair
+	for a := range d.judges {
+		for b := a + 1; b < len(d.judges); b++ {
+			p := JudgePair{A: a, B: b}
+			var table [4]int // both pass, only a, only b, neither
+			d.eachVoted(func(_, _ int, votes []float64) {
+				if math.IsNaN(votes[a]) || math.IsNaN(votes[b]) {
+					return
+				}
+				p.Units++
+				p.Gap += votes[a] - votes[b]
+				if d.threshold != nil {
+					table[2*int(1-d.passing(votes[a]))+int(1-d.passing(votes[b]))]++
+				}
+			})
+			if p.Units == 0 {
+				continue
+			}
+			p.Gap /= float64(p.Units)
+			if d.threshold != nil {
+				if k, ok := Cohen(table[0], table[1], table[2], table[3]); ok {
+					p.Kappa = &k
+				}
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (d *Data) passing(vote float64) float64 { return indicator(vote >= *d.threshold-guard) }
