@@ -3,11 +3,17 @@ package stats
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// tester is a test or a property.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+}
 
 // panel builds tasks t01, t02, … with a family letter each; families may be "".
 func panel(n int, families string) []Task {
@@ -47,14 +53,14 @@ func runsOf(words string) []Run {
 
 func repeat(word string, n int) string { return strings.Repeat(word+" ", n) }
 
-func build(t testing.TB, b Batch) *Data {
+func build(t tester, b Batch) *Data {
 	t.Helper()
 	d, err := New(b)
 	require.NoError(t, err)
 	return d
 }
 
-func ruled(t testing.TB, d *Data, rule Rule) *Verdicts {
+func ruled(t tester, d *Data, rule Rule) *Verdicts {
 	t.Helper()
 	v, err := Decide(d, rule)
 	require.NoError(t, err)

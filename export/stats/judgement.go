@@ -36,7 +36,7 @@ type contest struct {
 // judge applies steps 2 and 3 to every pair of a reading.
 func (r *reading) judge(rule Rule, reference int) []contest {
 	contests := r.pairs(rule, reference)
-	workers := min(runtime.GOMAXPROCS(0), 1+len(contests)/64)
+	workers := min(runtime.GOMAXPROCS(0), 1+len(contests)/256)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {

@@ -4,18 +4,17 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
 
 // assertNoNaN walks a result and fails on NaN and on infinities.
-func assertNoNaN(t testing.TB, x any) {
+func assertNoNaN(t tester, x any) {
 	t.Helper()
 	walk(t, reflect.ValueOf(x), "result")
 }
 
-func walk(t testing.TB, v reflect.Value, path string) {
+func walk(t tester, v reflect.Value, path string) {
 	t.Helper()
 	switch v.Kind() {
 	case reflect.Pointer:
