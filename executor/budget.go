@@ -12,7 +12,9 @@ import (
 // budget keeps a batch below its ceiling: the dearest known cost of the cell (else
 // of the model) is reserved before a start and settled after. With nothing known,
 // one evaluation of the model runs to learn its cost, and no other model learns
-// meanwhile; the ceiling can be passed by at most that one. It is not safe for concurrent use.
+// meanwhile; the ceiling can be passed by at most that one. Costs are those of
+// runner and judges with the worst case for what is unknown (see bill). It is not
+// safe for concurrent use.
 type budget struct {
 	ceiling  float64 // USD
 	spent    float64 // USD, of this batch, failed evaluations included
@@ -36,17 +38,21 @@ func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
 	}
 	all := slices.Concat(p.Valid, p.Ended)
 	for _, e := range all {
-		if m, ok := modelOf[e.Identity.Cell]; ok && e.CostUSD != nil {
-			b.learn(e.Identity.Cell, m, *e.CostUSD)
+		if m, ok := modelOf[e.Identity.Cell]; ok && e.WorstUSD != nil {
+			b.learn(e.Identity.Cell, m, *e.WorstUSD)
 		}
 	}
 	for _, e := range all {
 		switch {
 		case e.Batch != parent:
-		case e.CostUSD != nil:
-			b.spent += *e.CostUSD
+		case e.WorstUSD != nil:
+			b.spent += *e.WorstUSD
 		default: // cut short, or not told: the worst case
-			b.spent += cmp.Or(b.byCell[e.Identity.Cell], b.byModel[modelOf[e.Identity.Cell]])
+			worst := cmp.Or(b.byCell[e.Identity.Cell], b.byModel[modelOf[e.Identity.Cell]])
+			b.spent += worst
+			if worst == 0 && e.State != batch.StateInterrupted {
+				b.unknown = batch.Variant{Agent: e.Agent, Model: e.Model}.String()
+			}
 		}
 	}
 	return b
@@ -115,7 +121,7 @@ func (b *budget) reserve(s planner.Slot) func(cost *float64) {
 // why says why nothing more may start.
 func (b *budget) why(left int) string {
 	if b.unknown != "" {
-		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner report cost_usd, or remove budget.ceiling_usd", b.unknown, b.ceiling)
+		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove budget.ceiling_usd", b.unknown, b.ceiling)
 	}
 	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise budget.ceiling_usd and run again", b.spent, b.ceiling, left)
 }

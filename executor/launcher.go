@@ -6,12 +6,29 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
-// Launcher names this process: host, process id and its start time in clock ticks
-// since boot, so that a reused process id is not taken for it.
+// Launcher names this process: where it runs, its process id and its start time in
+// clock ticks since boot, so that a reused process id is not taken for it.
 var Launcher = sync.OnceValue(func() string {
-	return fmt.Sprintf("%s/%d/%s", hostname(), os.Getpid(), processStart(os.Getpid()))
+	return fmt.Sprintf("%s/%d/%s", place(), os.Getpid(), processStart(os.Getpid()))
+})
+
+// place names where process ids mean something: the host, this boot of it, and the
+// namespace of its process ids. Two containers may share a host name.
+var place = sync.OnceValue(func() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return hostname()
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return hostname()
+	}
+	d := batch.Sum([]byte(string(boot) + namespace))
+	return hostname() + "-" + string(d[:12])
 })
 
 func hostname() string {
@@ -22,10 +39,10 @@ func hostname() string {
 	return strings.ReplaceAll(h, "/", "_")
 }
 
-// LauncherGone says whether a launcher ran on this host and is gone for sure.
+// LauncherGone says whether a launcher ran in this place and is gone for sure.
 func LauncherGone(name string) bool {
 	parts := strings.Split(name, "/")
-	if len(parts) != 3 || parts[0] != hostname() {
+	if len(parts) != 3 || parts[0] != place() {
 		return false
 	}
 	pid, err := strconv.Atoi(parts[1])

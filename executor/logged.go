@@ -33,11 +33,19 @@ func finishOf(e entry, dir string, m evaluation.Measured) (ledger.Finish, error)
 		return ledger.Finish{}, err
 	}
 	return ledger.Finish{
-		RunID: e.RunID, URI: e.URI, State: m.State, Reason: m.Reason, Ended: m.Ended, Artifacts: m.Artifacts,
+		RunID: e.RunID, URI: e.URI, State: m.State, Reason: reasonOf(m), Ended: m.Ended, Artifacts: m.Artifacts,
 		Open:    func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, path)) },
 		Metrics: metrics, Params: params, Note: noteOf(m),
 		Dataset: panel,
 	}, nil
+}
+
+// reasonOf is why an evaluation is not complete, with the first refused line.
+func reasonOf(m evaluation.Measured) string {
+	if m.Reason == "" || len(m.Problems) == 0 {
+		return m.Reason
+	}
+	return fmt.Sprintf("%s; %s (all %d problems are in the bundle's problems.txt)", m.Reason, m.Problems[0], len(m.Problems))
 }
 
 // datasetOf is the panel as MLflow shows it beside a run.
@@ -64,7 +72,11 @@ func metricsOf(m evaluation.Measured, rule passRule, at int64) []mlflow.Metric {
 	n := float64(len(m.Outcomes))
 	coverage := (n - float64(outcome.Missing(m.Outcomes))) / n
 	add("coverage", &coverage)
-	add("cost_usd", sum(m.Attempts, func(a outcome.Attempt) *float64 { return a.CostUSD }))
+	cost := billOf(m)
+	unknown := float64(cost.unknown)
+	add("cost_usd", cost.known)
+	add("cost_unknown", &unknown)
+	add("cost_worst_usd", cost.worst)
 	for _, kind := range []struct {
 		name string
 		of   func(outcome.Tokens) *int64

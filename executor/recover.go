@@ -22,7 +22,7 @@ import (
 type Recovered struct {
 	Logged      int // measured but not logged: logged now
 	Interrupted int // without a result: closed
-	Elsewhere   int // measured, but this server has no such run: kept
+	Elsewhere   int // measured, but this server has no such run (any more): kept
 }
 
 // Recover logs what was measured but not logged, and closes the runs of
@@ -86,7 +86,12 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	if err != nil {
 		return fmt.Errorf("%v; move %s away to go on without it", err, dir)
 	}
-	if err := logOne(ctx, l, e, dir, m); err != nil && !gone(err) {
+	err = logOne(ctx, l, e, dir, m)
+	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
+		r.Elsewhere++
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	r.Logged++
@@ -116,6 +121,18 @@ func (e *Busy) Error() string {
 	return fmt.Sprintf("%d evaluations of this plan are RUNNING elsewhere and nobody pays twice: run %s, started by %s\n"+
 		"  wait for them; or, if that launcher is gone for good, close them and measure anew with --take-over",
 		len(e.Runs), strings.Join(e.Runs, ", "), strings.Join(e.Launchers, ", "))
+}
+
+// closeLeft ends a run that its launcher left RUNNING: as finished where all that it
+// measured was logged and only the status is missing, else as interrupted.
+func closeLeft(ctx context.Context, l *ledger.Ledger, e ledger.Entry, reason string) error {
+	if !e.State.Counts() {
+		return closeRun(ctx, l, e.Info.RunID, reason)
+	}
+	if err := l.EndFinished(ctx, e); err != nil && !gone(err) {
+		return err
+	}
+	return nil
 }
 
 // CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
@@ -149,7 +166,7 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func
 				return closed, err
 			}
 		}
-		if err := closeRun(ctx, l, e.Info.RunID, reason); err != nil {
+		if err := closeLeft(ctx, l, e, reason); err != nil {
 			return closed, err
 		}
 		closed++

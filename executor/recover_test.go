@@ -118,7 +118,7 @@ func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
 		e.Info.RunID = s.run()
 		return e
 	}
-	dead := hostname() + "/1/1" // the first process did not start at that tick
+	dead := place() + "/1/1" // the first process did not start at that tick
 	gone, other, needless := live(dead, "n"), live("elsewhere/1/1", "m"), live("elsewhere/1/1", "n")
 	p.Live = []ledger.Entry{gone, other, needless}
 

@@ -17,7 +17,6 @@ import (
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
-	"github.com/benchbatch/benchbatch/planner/outcome"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
@@ -52,11 +51,12 @@ type Options struct {
 // Report is what a run came to.
 type Report struct {
 	Parent  ledger.Parent
-	Result  *batch.Result // nil = not frozen: slots are left
-	Plan    *planner.Plan // as it stands at the end
-	Started int           // evaluations that this run started
-	Stopped bool          // it was told to stop
-	Budget  string        // why the budget left slots out; "" = it did not
+	Result  *batch.Result                    // nil = not frozen: slots are left
+	Plan    *planner.Plan                    // as it stands at the end
+	Started int                              // evaluations that this run started
+	Stopped bool                             // it was told to stop
+	Budget  string                           // why the budget left slots out; "" = it did not
+	Fates   map[planner.SlotKey]planner.Fate // of the slots that this run failed to fill
 }
 
 // Run measures what the plan is missing and freezes the batch when every slot has its fate.
@@ -73,14 +73,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	runErr := r.measureAll(ctx, queue)
-	// What was measured is looked up even after a cancelled context, to report it.
-	final, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
-	defer cancel()
-	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Budget: r.exhausted}
+	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Budget: r.exhausted, Fates: r.fates}
 	if runErr != nil {
 		return report, runErr
 	}
-	return report, r.freeze(final, report)
+	return report, r.freeze(ctx, report)
 }
 
 // begin joins the batch, or creates its parent run and stores the plan.
@@ -298,7 +295,7 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) (*float64, error) 
 	}
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
-	return sum(m.Attempts, func(a outcome.Attempt) *float64 { return a.CostUSD }), r.State.forget(e.UUID)
+	return billOf(m).worst, r.State.forget(e.UUID)
 }
 
 // note records the fate of a slot whose evaluation does not count.
@@ -308,7 +305,7 @@ func (r *runner) note(s planner.Slot, e entry, m evaluation.Measured) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fates[keyOf(s)] = planner.Fate{State: batch.SlotFailed, Reason: m.Reason, RunID: e.RunID}
+	r.fates[keyOf(s)] = planner.Fate{State: batch.SlotFailed, Reason: reasonOf(m), RunID: e.RunID}
 }
 
 func (r *runner) entryFor(s planner.Slot, id string) entry {

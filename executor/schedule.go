@@ -73,7 +73,7 @@ func (sc *schedule) next() (planner.Slot, func(cost *float64), bool) {
 			continue
 		}
 		if wait > 0 {
-			time.AfterFunc(wait, sc.wake.Broadcast)
+			time.AfterFunc(wait, sc.rouse)
 		}
 		sc.wake.Wait()
 	}
@@ -120,7 +120,15 @@ func (sc *schedule) start(s planner.Slot) func(cost *float64) {
 // stop lets nothing new start.
 func (sc *schedule) stop() {
 	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	sc.stopped = true
-	sc.mu.Unlock()
+	sc.wake.Broadcast()
+}
+
+// rouse wakes whoever waits. It takes the lock, so that a waiter between its look
+// at the queue and its wait is not missed.
+func (sc *schedule) rouse() {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	sc.wake.Broadcast()
 }

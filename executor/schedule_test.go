@@ -180,8 +180,8 @@ func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
 	ceiling, cost := 1.0, 0.4
 	p := slotsOf(5, "m")
 	id := p.Doc.Cells[0].Identity
-	p.Valid = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, CostUSD: &cost, Batch: "another"}}
-	p.Ended = []ledger.Entry{{Identity: id, CostUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "another"}}
+	p.Valid = []ledger.Entry{{Identity: id, WorstUSD: &cost, Batch: "parent"}, {Identity: id, WorstUSD: &cost, Batch: "another"}}
+	p.Ended = []ledger.Entry{{Identity: id, WorstUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "another"}}
 	b := newBudget(&ceiling, p, "parent")
 	assert.InDelta(t, 0.8, b.spent, 1e-9, "failed evaluations included, those of other batches not")
 	assert.False(t, b.admits(p.Slots[0]), "0.8 + 0.4 is above the ceiling")

@@ -67,7 +67,7 @@ func TestALauncherIsDeadOnlyForSure(t *testing.T) {
 	assert.False(t, LauncherGone(mine), "this process")
 	assert.False(t, LauncherGone(""), "unknown")
 	assert.False(t, LauncherGone("elsewhere/1/1"), "another host")
-	assert.False(t, LauncherGone(hostname()+"/x/1"))
+	assert.False(t, LauncherGone(place()+"/x/1"))
 
 	parts := strings.Split(mine, "/")
 	require.Len(t, parts, 3)
@@ -76,7 +76,7 @@ func TestALauncherIsDeadOnlyForSure(t *testing.T) {
 	}
 	c := exec.Command("true")
 	require.NoError(t, c.Run())
-	assert.True(t, LauncherGone(fmt.Sprintf("%s/%d/5", hostname(), c.Process.Pid)), "a process that has ended")
+	assert.True(t, LauncherGone(fmt.Sprintf("%s/%d/5", place(), c.Process.Pid)), "a process that has ended")
 }
 
 // What others wrote can't leave its block in a note, nor hide in it.

@@ -152,6 +152,17 @@ func (l *Ledger) HasRun(ctx context.Context, runID string) (bool, error) {
 	return err == nil, err
 }
 
+// EndFinished sets the status of an evaluation of which everything but the status
+// was logged: its tags come last, after its artifacts were confirmed.
+func (l *Ledger) EndFinished(ctx context.Context, e Entry) error {
+	end := e.Info.StartTime
+	if e.WallS != nil {
+		end += int64(*e.WallS * 1000)
+	}
+	_, err := l.client.UpdateRun(ctx, e.Info.RunID, mlflow.StatusFinished, end)
+	return err
+}
+
 // CloseInterrupted marks a run whose launcher is gone.
 func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at time.Time) error {
 	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}

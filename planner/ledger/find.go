@@ -45,8 +45,11 @@ type Entry struct {
 	Foreign   bool // not logged by benchbatch
 	Artifacts []batch.Artifact
 	Score     *float64 // mean over tasks, as logged; nil = none
-	CostUSD   *float64 // as logged; nil = unknown
-	WallS     *float64 // seconds; nil = unknown
+	CostUSD   *float64 // the known part, judges included, as logged; nil = unknown
+	WorstUSD  *float64 // with the worst case for what is unknown; nil = unknown
+	// CostUnknown counts attempts at an unknown cost, so that CostUSD is "at least"; nil = not logged.
+	CostUnknown *float64
+	WallS       *float64 // seconds; nil = unknown
 }
 
 // Live says that the run has not ended.
@@ -154,7 +157,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		Info: r.Info, UUID: r.Tag(TagEvaluation), Outcomes: batch.Digest(r.Tag(TagOutcomes)),
 		State: batch.EvaluationState(r.Tag(TagState)), Reason: r.Tag(TagReason), Batch: r.Tag(TagBatch), Agent: r.Tag(TagAgent), Model: r.Tag(TagModel),
 		Launcher: r.Tag(TagLauncher), Role: r.Tag(TagRole), User: r.Tag(tagUser), Foreign: r.Tag(TagState) == "",
-		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WallS: metric(r, "wall_s"),
+		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"),
 	}
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == mlflow.StageDeleted {

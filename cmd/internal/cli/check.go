@@ -30,7 +30,7 @@ func (a *App) checkCommand() *cobra.Command {
 		Use:     "check SPEC",
 		Short:   "Show all problems of a spec, or its cells and hashes",
 		Example: "  benchbatch check my-bench/benchmark.yaml",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := a.load(args[0])
 			if err != nil {

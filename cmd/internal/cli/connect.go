@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/local"
@@ -67,6 +69,14 @@ func (a *App) dial(uri string, s *local.Server) (*connection, error) {
 		return nil, err
 	}
 	return &connection{client: c, uri: uri, local: s}, nil
+}
+
+// warnOfAnother says when a spec's folder holds a database of MLflow that is not asked.
+func (a *App) warnOfAnother(c *connection, dir string) {
+	if _, err := os.Stat(filepath.Join(dir, "mlflow.db")); err != nil || (c.local != nil && c.local.Dir == dir) {
+		return
+	}
+	a.say("note: %s is not asked: what it holds is not reused (serve it with `benchbatch server start` in that folder)", filepath.Join(dir, "mlflow.db"))
 }
 
 // page is a link into the MLflow UI that opens in the mode that shows runs.

@@ -35,7 +35,7 @@ same bytes, always.
 BATCH is the parent's run id, the name of the folder, or "latest".`,
 		Example: `  benchbatch export latest
   benchbatch export support-bench-v1_2026-11-30_7f3a9c --out reports --withhold raw,inputs`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conn, err := a.connect(cmd.Context(), false)
 			if err != nil {

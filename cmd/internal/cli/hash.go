@@ -25,7 +25,7 @@ repeat of it. Such a run also needs the tag benchbatch.evaluation with a UUID of
 its own, the status FINISHED, and the artifact outcomes.jsonl.`,
 		Example: `  benchbatch hash my-bench/benchmark.yaml
   benchbatch hash my-bench/benchmark.yaml --agent direct --model qwen-27b --json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := a.load(args[0])
 			if err != nil {

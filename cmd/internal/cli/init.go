@@ -15,7 +15,7 @@ func (a *App) initCommand() *cobra.Command {
 		Short: "Write a small spec, panel and runner that run at once",
 		Example: `  benchbatch init my-bench
   benchbatch init my-bench --command ./ask.sh --panel questions.csv --models a,b`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := spec.Init(args[0], o)
 			if err != nil {

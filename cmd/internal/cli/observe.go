@@ -119,7 +119,8 @@ func (o *barObserver) Started(s planner.Slot) {
 	if o.p == nil {
 		return
 	}
-	o.bars[key(s)] = o.p.AddBar(1, mpb.BarRemoveOnComplete(),
+	// A total of 0 can still be set: the bar ends when its evaluation does.
+	o.bars[key(s)] = o.p.AddBar(0, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s · r%d", s.Cell.Variant, s.Slot), decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d tasks")))
 }
@@ -128,7 +129,7 @@ func (o *barObserver) Progress(s planner.Slot, done, total int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if b := o.bars[key(s)]; b != nil {
-		b.SetTotal(int64(total)+1, false) // the last step is its end
+		b.SetTotal(int64(total), false)
 		b.SetCurrent(int64(done))
 	}
 }

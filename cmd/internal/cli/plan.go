@@ -72,6 +72,7 @@ func (f *planFlags) filter(r *spec.Resolved) (func(batch.Variant) bool, error) {
 
 // planned is what `plan --json` prints.
 type planned struct {
+	Tracking  string           `json:"tracking"` // address of the MLflow that was asked
 	Benchmark string           `json:"benchmark"`
 	Version   string           `json:"version"`
 	Recipe    batch.Digest     `json:"recipe"`
@@ -115,7 +116,7 @@ func (a *App) planCommand() *cobra.Command {
 		Short: "Show what is missing, what is reused, and what the rest would cost",
 		Example: `  benchbatch plan my-bench/benchmark.yaml
   benchbatch plan my-bench/benchmark.yaml --explain direct+qwen-27b`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := a.makePlan(cmd.Context(), args[0], f, explain)
 			if out == nil {
@@ -155,7 +156,8 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	if refused != nil && (explain == "" || !errors.As(refused, &taken)) {
 		return nil, refused
 	}
-	out := &planned{Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Key: r.Key, Ignored: []batch.Ignored{}}
+	a.warnOfAnother(conn, r.Spec.Dir)
+	out := &planned{Tracking: conn.client.Address(), Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Key: r.Key, Ignored: []batch.Ignored{}}
 	if p != nil {
 		out.fill(a, p, only)
 	}
@@ -237,6 +239,7 @@ func (a *App) showPlan(p *planned) {
 		return
 	}
 	c := p.Counts
+	a.print("asked MLflow at %s", p.Tracking)
 	a.print("%s %s: %d planned = %d reused + %d done + %d missing", p.Benchmark, p.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
 	switch {
 	case p.Finished:
@@ -299,17 +302,17 @@ func estimateText(e planner.Estimate) string {
 	}
 	cost := "cost unknown"
 	if e.CostUSD != nil {
-		cost = fmt.Sprintf("$%.4f (%.4f to %.4f)", e.CostUSD.Mean, e.CostUSD.Low, e.CostUSD.High)
+		cost = fmt.Sprintf("about $%.4f (likely %.4f to %.4f)", e.CostUSD.Mean, e.CostUSD.Low, e.CostUSD.High)
 		if e.UnknownCost > 0 {
-			cost = fmt.Sprintf("at least %s, %s unknown", cost, plural(e.UnknownCost, "evaluation"))
+			cost += fmt.Sprintf(" and the unknown cost of %s", plural(e.UnknownCost, "evaluation"))
 		}
 	}
 	wall := "time unknown"
 	if e.WallS != nil {
 		mean, low, high := e.WallS.Wall()
-		wall = fmt.Sprintf("%s one after another (%s to %s)", span(mean), span(low), span(high))
+		wall = fmt.Sprintf("about %s one after another (likely %s to %s)", span(mean), span(low), span(high))
 		if e.UnknownTime > 0 {
-			wall = fmt.Sprintf("at least %s, %s unknown", wall, plural(e.UnknownTime, "evaluation"))
+			wall += fmt.Sprintf(" and the unknown time of %s", plural(e.UnknownTime, "evaluation"))
 		}
 	}
 	return fmt.Sprintf("missing: %s; %s; %s", plural(e.Evaluations, "evaluation"), cost, wall)

@@ -16,9 +16,11 @@ type ranCell struct {
 	Mean    *float64 `json:"mean_score"` // of the repeats' scores; nil = none
 	Low     *float64 `json:"lowest"`
 	High    *float64 `json:"highest"`
-	CostUSD *float64 `json:"cost_usd"` // of the counted repeats, as logged; nil = unknown
-	Missing int      `json:"missing"`
-	Reason  string   `json:"reason,omitempty"`
+	CostUSD *float64 `json:"cost_usd"` // of the counted repeats, judges included, as logged; nil = unknown
+	// CostUnknown is how many of their attempts cost nobody knows how much: CostUSD is then "at least".
+	CostUnknown int    `json:"cost_unknown"`
+	Missing     int    `json:"missing"`
+	Reason      string `json:"reason,omitempty"`
 }
 
 // seat is one slot as the table counts it.
@@ -91,6 +93,9 @@ func describeCell(seats []seat) ranCell {
 			known = false
 		} else {
 			cost += *s.entry.CostUSD
+			if s.entry.CostUnknown != nil {
+				row.CostUnknown += int(*s.entry.CostUnknown)
+			}
 		}
 		if s.entry != nil && s.entry.Score != nil {
 			scores = append(scores, *s.entry.Score)
@@ -118,6 +123,14 @@ func describeScores(scores []float64) (mean, low, high *float64) {
 	return &m, &lo, &hi
 }
 
+// cost is what is known, with a mark where it is not all.
+func (c ranCell) cost() string {
+	if c.CostUnknown > 0 {
+		return number(c.CostUSD, "≥$%.4f")
+	}
+	return number(c.CostUSD, "$%.4f")
+}
+
 func (a *App) showRan(r *ran) {
 	var t table
 	t.add("agent", "model", "repeats", "mean score", "lowest–highest", "cost", "missing")
@@ -127,7 +140,7 @@ func (a *App) showRan(r *ran) {
 			state, _, _ := strings.Cut(c.Reason, ":")
 			missing = strings.TrimSpace(fmt.Sprintf("%d %s", c.Missing, state))
 		}
-		t.add(c.Agent, c.Model, fmt.Sprint(c.Repeats), number(c.Mean, "%.3f"), lowHigh(c.Low, c.High), number(c.CostUSD, "$%.4f"), missing)
+		t.add(c.Agent, c.Model, fmt.Sprint(c.Repeats), number(c.Mean, "%.3f"), lowHigh(c.Low, c.High), c.cost(), missing)
 	}
 	t.write(a.Stdout)
 	a.print("")

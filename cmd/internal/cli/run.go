@@ -50,7 +50,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 		Example: `  benchbatch run my-bench/benchmark.yaml
   benchbatch run my-bench/benchmark.yaml --yes --only model=qwen-27b
   benchbatch run my-bench/benchmark.yaml --new`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.load(args[0]) // before a server is started for nothing
 			if err != nil {
@@ -110,11 +110,12 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err != nil {
 		return nil, err
 	}
-	a.describe(p, only)
+	a.describe(p, conn.client.Address(), only)
+	a.warnOfAnother(conn, r.Spec.Dir)
 	if p.Finished != nil {
 		return a.finished(ctx, conn, l, p, f)
 	}
-	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
+	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkPrograms(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
 		return nil, err
 	}
 	if err := a.confirm(ctx, p, f); err != nil {
@@ -147,8 +148,11 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if err != nil {
 		return nil, in, err
 	}
-	if left.Logged+left.Interrupted > 0 {
-		a.say("an earlier run had stopped: %s logged now, %d closed as interrupted", plural(left.Logged, "measured evaluation"), left.Interrupted)
+	if left.Logged > 0 {
+		a.say("an earlier run had stopped: %s logged now", plural(left.Logged, "measured evaluation"))
+	}
+	if left.Interrupted > 0 {
+		a.say("an earlier run had stopped: %s without a result closed as interrupted", plural(left.Interrupted, "evaluation"))
 	}
 	if left.Elsewhere > 0 {
 		a.say("kept in %s: %s of runs that this server does not have", state.Evaluations(), plural(left.Elsewhere, "measured evaluation"))
@@ -158,9 +162,11 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 		return nil, in, err
 	}
 	closed, err := executor.CloseLeft(ctx, l, p, only, f.takeOver, process.EndLeft)
-	if closed > 0 {
-		a.say("%s closed as interrupted: the launcher is gone, or was taken over", plural(closed, "run"))
+	if err != nil || closed == 0 {
+		return p, in, err
 	}
+	a.say("%s closed: the launcher is gone, or was taken over", plural(closed, "run"))
+	p, err = planner.Make(ctx, l, in) // some of them may count, the others may have cost
 	return p, in, err
 }
 
@@ -173,8 +179,9 @@ func (a *App) preflight(s *spec.Spec) func(context.Context, spec.Model) error {
 }
 
 // describe says what is about to happen.
-func (a *App) describe(p *planner.Plan, only func(batch.Variant) bool) {
+func (a *App) describe(p *planner.Plan, tracking string, only func(batch.Variant) bool) {
 	c := p.Counts()
+	a.say("asked MLflow at %s", tracking)
 	a.say("%s %s: %d planned = %d reused + %d done + %d missing", p.Doc.Benchmark, p.Doc.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
 	for _, i := range p.Ignored {
 		a.say("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
@@ -233,14 +240,19 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	out := &ran{Batch: report.Parent.Info.RunID, Name: report.Parent.Name(), Started: report.Started, Counts: report.Plan.Counts(),
 		Page: conn.page(report.Parent.Info.ExperimentID, report.Parent.Info.RunID)}
 	if report.Result == nil {
-		out.Cells = cellsOf(report.Plan, nil)
+		draft, err := planner.Freeze(report.Plan, report.Parent, l.ExperimentName(), report.Fates, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		out.Counts, out.Cells = draft.Counts, cellsOf(report.Plan, draft)
 		switch {
 		case report.Stopped:
 			return out, errInterrupted
 		case report.Budget != "":
 			return out, incomplete{report.Budget}
 		case f.only != nil:
-			return out, incomplete{fmt.Sprintf("%s not started: run without --only to finish the batch", plural(out.Counts.NotStarted, "evaluation"))}
+			return out, incomplete{fmt.Sprintf("%s failed, %d skipped, %d not started: the batch is unfinished; run without --only to finish it",
+				plural(out.Counts.Failed, "evaluation"), out.Counts.Skipped, out.Counts.NotStarted)}
 		}
 		return out, incomplete{fmt.Sprintf("%s missing, though all were measured: a repeat was deleted or changed in MLflow meanwhile; run again", plural(out.Counts.NotStarted, "repeat"))}
 	}

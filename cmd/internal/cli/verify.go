@@ -9,7 +9,7 @@ import (
 )
 
 // outputs is everything that a dated folder holds besides the evidence.
-func outputs() []export.Output { return []export.Output{tables.Output{}, report.Output{}} }
+func outputs() []export.Output { return []export.Output{tables.Output{}, tables.Queries{}, report.Output{}} }
 
 func (a *App) verifyCommand() *cobra.Command {
 	var o export.VerifyOptions
@@ -20,7 +20,7 @@ func (a *App) verifyCommand() *cobra.Command {
 table and the report follow from the raw evidence. It needs no network and writes
 nothing. Exit code 5: something does not hold; the files are named.`,
 		Example: "  benchbatch verify batches/support-bench-v1_2026-11-30_7f3a9c\n  benchbatch verify --digests FOLDER   the hashes alone, as sha256sum -c",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Outputs = outputs()
 			r, err := export.Verify(cmd.Context(), args[0], o)

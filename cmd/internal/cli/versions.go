@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +34,49 @@ func (a *App) checkEnvironment(s *spec.Spec, p *planner.Plan) error {
 		return nil
 	}
 	return usageError{fmt.Errorf("the spec passes %s on to its programs, but the environment does not set it; export it first (it may be empty)", strings.Join(unset, ", "))}
+}
+
+// checkPrograms refuses to start what can't start: a program that is not on the
+// PATH, or a file of the benchmark that may not be executed.
+func (a *App) checkPrograms(s *spec.Spec, p *planner.Plan) error {
+	if len(p.Missing()) == 0 {
+		return nil
+	}
+	commands := map[string][]string{"runner.command": s.Runner.Command, "runner.check": s.Runner.Check}
+	if s.Judge != nil {
+		commands["judge.command"] = s.Judge.Command
+	}
+	var all error
+	for _, field := range []string{"runner.command", "runner.check", "judge.command"} {
+		if c := commands[field]; len(c) > 0 {
+			if err := a.checkProgram(s.Dir, c[0]); err != nil {
+				all = errors.Join(all, usageError{fmt.Errorf("%s: %w", field, err)})
+			}
+		}
+	}
+	return all
+}
+
+func (a *App) checkProgram(dir, program string) error {
+	if !strings.Contains(program, "/") {
+		for _, folder := range filepath.SplitList(a.getenv("PATH")) {
+			if f, err := os.Stat(filepath.Join(folder, program)); err == nil && f.Mode().IsRegular() && f.Mode()&0o111 != 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("no program %s on the PATH; install it, or write ./%s for one of the benchmark's own", program, program)
+	}
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	f, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	if f.Mode()&0o111 == 0 {
+		return fmt.Errorf("%s may not be executed; run: chmod +x %s", program, program)
+	}
+	return nil
 }
 
 // checkVersions runs the version command of every agent that would be started: a
