@@ -13,7 +13,8 @@ import (
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
-// freeze plans anew and, where every slot has its fate, stores the result.
+// freeze plans anew and, where every slot has its fate, stores the result. Where
+// another launcher of the batch was first, its result is the batch's.
 func (r *runner) freeze(ctx context.Context, report *Report) error {
 	in := r.Input
 	in.Join, in.Confirm = r.parent.Info.RunID, true
@@ -22,6 +23,9 @@ func (r *runner) freeze(ctx context.Context, report *Report) error {
 		return err
 	}
 	report.Plan = p
+	if p.Finished != nil {
+		return r.adopt(ctx, *p.Finished, report)
+	}
 	result, err := planner.Freeze(p, r.parent, r.Ledger.ExperimentName(), r.fates, time.Now())
 	if err != nil {
 		return err
@@ -34,12 +38,22 @@ func (r *runner) freeze(ctx context.Context, report *Report) error {
 		return err
 	}
 	at := result.Frozen.UnixMilli()
-	err = r.Ledger.FinishBatch(ctx, &r.parent, []ledger.Document{{Name: batch.FileResult, Body: body}}, batchMetrics(p, result, at), endNote(p, result.Counts, true))
+	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at), endNote(p, result.Counts, true))
 	if err != nil {
 		return err
 	}
+	if !won {
+		return r.adopt(ctx, r.parent, report)
+	}
 	report.Parent, report.Result = r.parent, result
 	return nil
+}
+
+// adopt takes the result that another launcher has frozen.
+func (r *runner) adopt(ctx context.Context, parent ledger.Parent, report *Report) error {
+	result, _, err := r.Ledger.ReadResult(ctx, parent)
+	report.Parent, report.Result = parent, result
+	return err
 }
 
 // batchMetrics are the parent's metrics, named apart from those of evaluations.

@@ -17,7 +17,7 @@ import (
 // choose fills the slots with valid repeats. With Confirm, a repeat whose record
 // no longer has its digest is ignored, and the next one is taken.
 func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
-	usable := p.usable(in)
+	usable := p.usable()
 	checked := map[string]bool{}
 	for {
 		p.fill(usable)
@@ -36,16 +36,15 @@ func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
 			p.Ignored = append(p.Ignored, batch.Ignored{RunID: id, Reason: reason.Error()})
 		}
 	}
-	if p.Joined == nil && p.Finished == nil {
+	if p.Finished == nil && (p.Joined == nil || p.Joined.Plan == "") { // the plan is yet to be stored
 		p.Doc.Reused = p.reused()
 	}
 	return nil
 }
 
 // usable are the valid repeats that the spec's reuse rule and --fresh let count.
-func (p *Plan) usable(in Input) []ledger.Entry {
+func (p *Plan) usable() []ledger.Entry {
 	since := p.notBefore()
-	fresh := slices.Concat(p.Doc.Fresh, in.Fresh) // a batch that is continued keeps what it began with
 	var out []ledger.Entry
 	for _, e := range p.Valid {
 		own := p.own(e)
@@ -57,7 +56,7 @@ func (p *Plan) usable(in Input) []ledger.Entry {
 		}
 		switch {
 		case own:
-		case slices.Contains(fresh, variant):
+		case slices.Contains(p.Doc.Fresh, variant):
 			p.skip(e, "older than --fresh "+variant)
 			continue
 		case e.Started().Before(since):

@@ -110,26 +110,23 @@ func TestReuseLimits(t *testing.T) {
 	old, young := repeat(c, 0, 0, ""), repeat(c, 1400, 0, "") // the batch begins at minute 1440
 	for name, want := range map[string]struct {
 		reuse spec.Reuse
-		in    Input
+		fresh []string
 		left  []string
 	}{
-		"unbounded":           {spec.Reuse{}, Input{}, []string{"run-000", "run-1400", "run-010"}},
-		"max_age":             {spec.Reuse{MaxAge: time.Hour}, Input{}, []string{"run-1400"}},
-		"not_before":          {spec.Reuse{NotBefore: "2026-11-30T00:05:00Z"}, Input{}, []string{"run-1400", "run-010"}},
-		"the later of both":   {spec.Reuse{MaxAge: time.Hour, NotBefore: "2026-11-01"}, Input{}, []string{"run-1400"}},
-		"fresh":               {spec.Reuse{}, Input{Fresh: []string{"quick+m-one"}}, []string{"run-010"}},
-		"begun as fresh":      {spec.Reuse{}, Input{}, []string{"run-010"}},
-		"the edge is counted": {spec.Reuse{MaxAge: 40 * time.Minute}, Input{}, []string{"run-1400"}},
+		"unbounded":           {spec.Reuse{}, nil, []string{"run-000", "run-1400", "run-010"}},
+		"max_age":             {spec.Reuse{MaxAge: time.Hour}, nil, []string{"run-1400"}},
+		"not_before":          {spec.Reuse{NotBefore: "2026-11-30T00:05:00Z"}, nil, []string{"run-1400", "run-010"}},
+		"the later of both":   {spec.Reuse{MaxAge: time.Hour, NotBefore: "2026-11-01"}, nil, []string{"run-1400"}},
+		"fresh":               {spec.Reuse{}, []string{"quick+m-one"}, []string{"run-010"}},
+		"the edge is counted": {spec.Reuse{MaxAge: 40 * time.Minute}, nil, []string{"run-1400"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planOf(2, c, other)
 			p.resolved.Spec.Reuse = want.reuse
-			if name == "begun as fresh" {
-				p.Doc.Fresh = []string{"quick+m-one"}
-			}
+			p.Doc.Fresh = want.fresh
 			p.Valid = []ledger.Entry{old, young, repeat(other, 10, 0, "")}
 			var left []string
-			for _, e := range p.usable(want.in) {
+			for _, e := range p.usable() {
 				left = append(left, e.Info.RunID)
 			}
 			assert.Equal(t, want.left, left)
@@ -140,6 +137,7 @@ func TestReuseLimits(t *testing.T) {
 	p := planOf(2, c)
 	p.resolved.Spec.Reuse.MaxAge = time.Minute
 	p.Joined = &ledger.Parent{Info: mlflow.RunInfo{RunID: "parent"}}
+	p.Doc.Fresh = []string{"quick+m-one"}
 	p.Valid = []ledger.Entry{repeat(c, 0, 1, "parent")}
-	assert.Len(t, p.usable(Input{Fresh: []string{"quick+m-one"}}), 1)
+	assert.Len(t, p.usable(), 1)
 }

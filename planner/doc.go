@@ -6,6 +6,7 @@
 // turns the plan and what MLflow then holds into the batch's Result.
 //
 // Errors: *LabelTaken when a version label belongs to another recipe,
-// *OtherScheme when measurements exist under another identity scheme only; errors
-// of the server come through as *mlflow.Error.
+// *OtherScheme when measurements exist under another identity scheme only,
+// *LateFresh when a batch that is under way began otherwise, *ledger.PlanError when
+// its stored plan is damaged; errors of the server come through as *mlflow.Error.
 package planner

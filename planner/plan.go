@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -148,52 +147,6 @@ func QueryOf(r *spec.Resolved) ledger.Query {
 		q.Panel = append(q.Panel, t.ID)
 	}
 	return q
-}
-
-// findBatch joins the unfinished batch with this key, or names the finished one.
-func (p *Plan) findBatch(ctx context.Context, l *ledger.Ledger, batches []ledger.Parent, in Input) error {
-	for _, b := range batches {
-		if b.Key != p.Doc.Key.Short() || (in.Join != "" && b.Info.RunID != in.Join) {
-			continue
-		}
-		if b.Frozen() {
-			if !in.New && len(in.Fresh) == 0 {
-				p.Finished = &b
-				return p.adopt(ctx, l, b)
-			}
-			continue
-		}
-		p.Joined = &b
-		return p.adopt(ctx, l, b)
-	}
-	return p.lookBack(ctx, l)
-}
-
-// lookBack notes the frozen batches of the same question and decision.
-func (p *Plan) lookBack(ctx context.Context, l *ledger.Ledger) error {
-	looks, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest)
-	for _, look := range looks {
-		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
-	}
-	return err
-}
-
-// adopt takes over what an existing batch has frozen. A parent that died before
-// its plan was stored is completed: seed and start come from the run itself.
-func (p *Plan) adopt(ctx context.Context, l *ledger.Ledger, b ledger.Parent) error {
-	if b.Plan == "" {
-		p.Doc.Seed, p.Doc.Created = b.Seed, b.Started()
-		return p.lookBack(ctx, l)
-	}
-	doc, _, err := l.ReadPlan(ctx, b)
-	if err != nil {
-		return err
-	}
-	if doc.Key != p.Doc.Key {
-		return fmt.Errorf("batch %s has key %s, but its tag says %s; `benchbatch run --new` starts another", b.Info.RunID, doc.Key, b.Key)
-	}
-	p.Doc = *doc
-	return nil
 }
 
 // document is the plan as far as the spec alone decides it.

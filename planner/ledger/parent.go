@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,8 @@ type Parent struct {
 	Result    batch.Digest // of result.json; "" = not frozen
 }
 
-// Frozen says whether the batch has ended with a result.
-func (p Parent) Frozen() bool { return p.Result != "" && p.Info.Status == mlflow.StatusFinished }
+// Frozen says whether the batch has a result, whatever its status was set to.
+func (p Parent) Frozen() bool { return p.Result != "" }
 
 // Started is the parent's start time in UTC.
 func (p Parent) Started() time.Time { return time.UnixMilli(p.Info.StartTime).UTC() }
@@ -42,7 +43,7 @@ func parentOf(r mlflow.Run) Parent {
 	seed, _ := strconv.ParseUint(r.Tag(TagSeed), 10, 64) // 0 is a seed as good as any
 	return Parent{
 		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision),
-		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(r.Tag(TagResult)),
+		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(cmp.Or(r.Param(paramResult), r.Tag(TagResult))),
 	}
 }
 
@@ -115,28 +116,6 @@ func (l *Ledger) put(ctx context.Context, run mlflow.RunInfo, docs []Document) e
 	return l.putAll(ctx, run, files)
 }
 
-// FinishBatch freezes a batch: result.json and further documents first, then the
-// result's digest with metrics and note, then the status.
-func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, docs []Document, metrics []mlflow.Metric, note string) error {
-	if err := l.put(ctx, p.Info, docs); err != nil {
-		return err
-	}
-	for _, d := range docs {
-		if d.Name == batch.FileResult {
-			p.Result = batch.Sum(d.Body)
-		}
-	}
-	b := mlflow.Batch{Metrics: metrics, Tags: []mlflow.Tag{{Key: TagResult, Value: string(p.Result)}, {Key: tagNote, Value: note}}}
-	if err := l.client.LogBatch(ctx, p.Info.RunID, b); err != nil {
-		return err
-	}
-	info, err := l.client.UpdateRun(ctx, p.Info.RunID, mlflow.StatusFinished, time.Now().UnixMilli())
-	if err == nil {
-		p.Info = info
-	}
-	return err
-}
-
 // AddDocument stores one more document of a batch; the same again changes nothing.
 func (l *Ledger) AddDocument(ctx context.Context, p Parent, d Document) error {
 	return l.put(ctx, p.Info, []Document{d})
@@ -160,18 +139,34 @@ func (l *Ledger) ReadDocument(ctx context.Context, p Parent, name string, want b
 	return b, nil
 }
 
-// ReadPlan reads a batch's plan.json.
+// ReadPlan reads a batch's plan.json. Where it will not get better by asking again,
+// the error is a *PlanError.
 func (l *Ledger) ReadPlan(ctx context.Context, p Parent) (*batch.Plan, []byte, error) {
 	b, err := l.ReadDocument(ctx, p, batch.FilePlan, p.Plan)
+	var changed *IntegrityError
+	if errors.As(err, &changed) || errors.Is(err, mlflow.ErrNotFound) {
+		return nil, nil, &PlanError{p.Info.RunID, err}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	var plan batch.Plan
 	if err := json.Unmarshal(b, &plan); err != nil {
-		return nil, nil, fmt.Errorf("%s of batch %s: %w", batch.FilePlan, p.Info.RunID, err)
+		return nil, nil, &PlanError{p.Info.RunID, fmt.Errorf("%s of batch %s: %w", batch.FilePlan, p.Info.RunID, err)}
 	}
 	return &plan, b, nil
 }
+
+// PlanError says that the stored plan of a batch is of no use: gone, changed, or
+// no plan at all.
+type PlanError struct {
+	Run string // the batch
+	Err error
+}
+
+func (e *PlanError) Error() string { return e.Err.Error() }
+
+func (e *PlanError) Unwrap() error { return e.Err }
 
 // IntegrityError says that a stored file is not what was frozen.
 type IntegrityError struct {

@@ -56,6 +56,11 @@ const (
 	draftLabel = "draft"
 )
 
+// paramResult is the parameter of a frozen parent that holds the digest of
+// result.json. MLflow writes a parameter once: of two launchers that finish
+// together, the one whose digest stands there has frozen the batch.
+const paramResult = "result"
+
 // required are the tags without which a run never counts.
 var required = []string{TagKind, TagScheme, TagRecipe, TagCell, TagAgentHash, TagModelHash, TagBrainHash, TagExecution, TagIdentity, TagEvaluation}
 

@@ -44,6 +44,7 @@ func exitCode(err error) int {
 		problems spec.Problems
 		taken    *planner.LabelTaken
 		scheme   *planner.OtherScheme
+		late     *planner.LateFresh
 		part     incomplete
 		changed  *ledger.IntegrityError
 		folder   *export.IntegrityError
@@ -55,7 +56,7 @@ func exitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &changed), errors.As(err, &folder):
 		return ExitIntegrity
-	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &taken), errors.As(err, &scheme), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &taken), errors.As(err, &scheme), errors.As(err, &late), isCobraUsage(err):
 		return ExitUsage
 	case errors.As(err, &part):
 		return ExitIncomplete

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -92,14 +91,11 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 // documents reads a batch's frozen documents, each against its digest.
 func documents(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (export.Batch, *batch.Result, error) {
 	var b export.Batch
-	var result batch.Result
-	var err error
-	if b.ResultJSON, err = l.ReadDocument(ctx, p, batch.FileResult, p.Result); err != nil {
+	result, body, err := l.ReadResult(ctx, p)
+	if err != nil {
 		return b, nil, err
 	}
-	if err := json.Unmarshal(b.ResultJSON, &result); err != nil {
-		return b, nil, fmt.Errorf("%s of batch %s: %w", batch.FileResult, p.Info.RunID, err)
-	}
+	b.ResultJSON = body
 	for _, d := range []struct {
 		name string
 		want batch.Digest
@@ -109,5 +105,5 @@ func documents(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (export.B
 			return b, nil, err
 		}
 	}
-	return b, &result, nil
+	return b, result, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/benchbatch/benchbatch/executor"
 	"github.com/benchbatch/benchbatch/executor/preflight"
 	"github.com/benchbatch/benchbatch/executor/process"
+	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -226,6 +227,12 @@ func (a *App) confirm(ctx context.Context, p *planner.Plan, f runFlags) error {
 // its folder is there or is written again.
 func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, p *planner.Plan, f runFlags) (*ran, error) {
 	a.say("batch %s is finished: 0 evaluations started; --new freezes another dated batch", p.Finished.Name())
+	if was := p.Finished.Info.Status; was != mlflow.StatusFinished {
+		if err := l.EndBatch(ctx, p.Finished); err != nil {
+			return nil, err
+		}
+		a.say("its run in MLflow was %s: set to FINISHED again; the frozen result is what it was", was)
+	}
 	result, folder, err := a.exportBatch(ctx, l, *p.Finished, exportFlags{out: f.out})
 	if err != nil {
 		return nil, err

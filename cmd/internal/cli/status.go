@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -76,13 +75,9 @@ func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (*bat
 	var slots []batch.Slot
 	running := map[batch.Digest]int{}
 	if out.Frozen {
-		b, err := l.ReadDocument(ctx, p, batch.FileResult, p.Result)
+		r, _, err := l.ReadResult(ctx, p)
 		if err != nil {
 			return nil, err
-		}
-		var r batch.Result
-		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, fmt.Errorf("%s of batch %s: %w", batch.FileResult, p.Info.RunID, err)
 		}
 		slots, out.Counts = r.Slots, r.Counts
 	} else {
