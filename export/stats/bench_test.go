@@ -56,7 +56,35 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkBootstrap is the yardstick: the block bootstrap of 12 means over 500 tasks.
+// BenchmarkYardstick is the plain block bootstrap of 12 means over 500 tasks: rows
+// task by task, one index for all variants, blocks of 500 draws with their own streams.
+func BenchmarkYardstick(b *testing.B) {
+	const m, n = 12, 500
+	rows := make([]float64, n*m)
+	for v, c := range build(b, benchBatch(m, n, 5)).read(false).columns {
+		for t := range n {
+			rows[t*m+v] = c.mean[t]
+		}
+	}
+	key, out := NewKey("bench", "pass", "means"), make([]float64, Draws*m)
+	for b.Loop() {
+		parallel((Draws+drawBlock-1)/drawBlock, func(block int) {
+			g := rand.New(key.stream(block))
+			for draw := block * drawBlock; draw < min(Draws, (block+1)*drawBlock); draw++ {
+				sums := out[draw*m : (draw+1)*m]
+				clear(sums)
+				for range n {
+					row := rows[g.IntN(n)*m:][:m]
+					for v := range sums {
+						sums[v] += row[v]
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBootstrap is the same through Resample.
 func BenchmarkBootstrap(b *testing.B) {
 	d := build(b, benchBatch(12, 500, 5))
 	var columns [][]float64

@@ -3,11 +3,9 @@ package stats
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 )
 
 // Resample is F15: it resamples families, then tasks within them, and keeps each
@@ -40,38 +38,70 @@ func NewResample(n int, families []int, draws int, key Key) Resample {
 	return r
 }
 
+// lanes is how many columns are summed at a time, so that their sums don't wait for each other.
+const lanes = 8
+
 // Sums draws the columns' sums: one row a draw, one value a column. Columns are as
 // long as there are tasks. The same for any number of cores.
 func (r Resample) Sums(columns ...[]float64) [][]float64 {
-	flat, out := make([]float64, r.draws*len(columns)), make([][]float64, r.draws)
-	for b := range out {
-		out[b] = flat[b*len(columns) : (b+1)*len(columns)]
-	}
-	r.each(func(b int, counts []float64) {
-		for c, x := range columns {
-			out[b][c] = dot(counts, x)
+	groups := (len(columns) + lanes - 1) / lanes
+	rows := make([][][lanes]float64, groups) // by group and task
+	for g := range rows {
+		rows[g] = make([][lanes]float64, r.tasks)
+		for c, x := range columns[g*lanes : min(len(columns), (g+1)*lanes)] {
+			for t, v := range x {
+				rows[g][t][c] = v
+			}
 		}
+	}
+	flat, out := make([]float64, r.draws*groups*lanes), make([][]float64, r.draws)
+	r.each(func(b int, tasks []int32) {
+		out[b] = flat[b*groups*lanes : (b+1)*groups*lanes]
+		for g := range rows {
+			sums := sumRows(rows[g], tasks)
+			copy(out[b][g*lanes:], sums[:])
+		}
+		out[b] = out[b][:len(columns):len(columns)]
 	})
 	return out
 }
 
+func sumRows(rows [][lanes]float64, tasks []int32) [lanes]float64 {
+	var s0, s1, s2, s3, s4, s5, s6, s7 float64
+	for _, t := range tasks {
+		x := &rows[t]
+		s0 += x[0]
+		s1 += x[1]
+		s2 += x[2]
+		s3 += x[3]
+		s4 += x[4]
+		s5 += x[5]
+		s6 += x[6]
+		s7 += x[7]
+	}
+	return [lanes]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+}
+
 // Quantiles draws the q-quantile of x (inverse of the distribution function).
 func (r Resample) Quantiles(x []float64, q float64) []float64 {
-	order := make([]int, len(x))
+	order, place := make([]int, len(x)), make([]int, len(x))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	for i, t := range order {
+		place[t] = i
+	}
 	out := make([]float64, r.draws)
-	r.each(func(b int, counts []float64) {
-		total := 0.0
-		for _, c := range counts {
-			total += c
+	r.each(func(b int, tasks []int32) {
+		counts := make([]int, len(x))
+		for _, t := range tasks {
+			counts[place[t]]++
 		}
-		reached := 0.0
-		for _, t := range order {
-			if reached += counts[t]; reached >= float64(q*total)-guard && counts[t] > 0 {
-				out[b] = x[t]
+		least, reached := int(math.Ceil(q*float64(len(tasks))-guard)), 0
+		for i, n := range counts {
+			if reached += n; n > 0 && reached >= least {
+				out[b] = x[order[i]]
 				return
 			}
 		}
@@ -79,96 +109,118 @@ func (r Resample) Quantiles(x []float64, q float64) []float64 {
 	return out
 }
 
-// each calls f for every draw with how often each task was drawn. Blocks of draws
-// run in parallel; f must write to its own draw only.
-func (r Resample) each(f func(draw int, counts []float64)) {
+// each calls f for every draw with the drawn tasks. Blocks of draws run in parallel;
+// f must write to its own draw only, and not keep the tasks.
+func (r Resample) each(f func(draw int, tasks []int32)) {
 	if r.tasks == 0 {
 		return
 	}
-	blocks := (r.draws + drawBlock - 1) / drawBlock
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(blocks, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			counts := make([]float64, r.tasks)
-			for {
-				block := int(next.Add(1)) - 1
-				if block >= blocks {
-					return
-				}
-				source := index{chacha: r.key.stream(block)}
-				for b := block * drawBlock; b < min(r.draws, (block+1)*drawBlock); b++ {
-					clear(counts)
-					r.draw(&source, counts)
-					f(b, counts)
-				}
-			}
-		})
-	}
-	wg.Wait()
+	parallel((r.draws+drawBlock-1)/drawBlock, func(block int) {
+		tasks := make([]int32, 0, 2*r.tasks)
+		source := index{chacha: r.key.stream(block)}
+		for b := block * drawBlock; b < min(r.draws, (block+1)*drawBlock); b++ {
+			tasks = r.draw(&source, tasks[:0])
+			f(b, tasks)
+		}
+	})
 }
 
-func (r Resample) draw(source *index, counts []float64) {
+func (r Resample) draw(source *index, tasks []int32) []int32 {
 	if r.families == nil {
-		for range r.tasks {
-			counts[source.below(r.tasks)]++
-		}
-		return
+		tasks = tasks[:r.tasks]
+		source.fill(tasks, r.tasks)
+		return tasks
 	}
-	for range r.families {
-		family := r.families[source.below(len(r.families))]
-		for range family {
-			counts[family[source.below(len(family))]]++
+	chosen := make([]int32, len(r.families))
+	source.fill(chosen, len(r.families))
+	for _, f := range chosen {
+		family, at := r.families[f], len(tasks)
+		tasks = slices.Grow(tasks, len(family))[:at+len(family)]
+		source.fill(tasks[at:], len(family))
+		for i, t := range tasks[at:] {
+			tasks[at+i] = family[t]
 		}
 	}
+	return tasks
 }
 
-// index draws whole numbers, two from each 64 bits. The bias is below n/2³².
+// index draws whole numbers, several from each 64 bits: the bits are read as a
+// fraction in mixed radix. The bias of a draw below n is under n/2³².
 type index struct {
 	chacha *rand.ChaCha8
-	spare  uint64
-	full   bool
+	x      uint64
+	bits   int // still unused
 }
 
 func (s *index) below(n int) int {
-	if s.full = !s.full; s.full {
-		s.spare = s.chacha.Uint64()
-		return int((s.spare & math.MaxUint32) * uint64(n) >> 32)
+	s.bits -= bits.Len(uint(n))
+	if s.bits < 32 {
+		s.refill(n)
 	}
-	return int((s.spare >> 32) * uint64(n) >> 32)
+	hi, lo := bits.Mul64(s.x, uint64(n))
+	s.x = lo
+	return int(hi)
 }
 
-// dot is the sum of x·y in four fixed lanes.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var a, b, c, d float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		a += float64(x[i] * y[i])
-		b += float64(x[i+1] * y[i+1])
-		c += float64(x[i+2] * y[i+2])
-		d += float64(x[i+3] * y[i+3])
+func (s *index) refill(n int) { s.x, s.bits = s.chacha.Uint64(), 64-bits.Len(uint(n)) }
+
+// fill draws len(out) numbers below n.
+func (s *index) fill(out []int32, n int) {
+	each := max(1, 32/bits.Len(uint(n))) // numbers from one word
+	for len(out) > 0 {
+		x, k := s.chacha.Uint64(), min(each, len(out))
+		for i := range out[:k] {
+			hi, lo := bits.Mul64(x, uint64(n))
+			out[i], x = int32(hi), lo
+		}
+		out = out[k:]
 	}
-	for ; i < len(x); i++ {
-		a += float64(x[i] * y[i])
-	}
-	return (a + b) + (c + d)
 }
 
 // Percentile is F15's 95 % percentile interval: order statistics 250 and 9,750 of
-// 9,999 draws, no interpolation. It sorts the draws. ok is false without draws.
+// 9,999 draws, no interpolation. It reorders the draws. ok is false without draws.
 func Percentile(draws []float64) (i Interval, ok bool) {
 	if len(draws) == 0 {
 		return i, false
 	}
-	slices.Sort(draws)
 	return Interval{orderStatistic(draws, 0.025), orderStatistic(draws, 0.975)}, true
 }
 
-// orderStatistic is the inverse of the empirical distribution function at a.
-func orderStatistic(sorted []float64, a float64) float64 {
-	i := int(math.Ceil(a*float64(len(sorted)) - guard))
-	return sorted[min(max(i, 1), len(sorted))-1]
+// orderStatistic is the inverse of the empirical distribution function at a. It
+// reorders x.
+func orderStatistic(x []float64, a float64) float64 {
+	i := int(math.Ceil(a*float64(len(x)) - guard))
+	return nth(x, min(max(i, 1), len(x))-1)
+}
+
+// nth is the value that would stand at place k if x were sorted (Hoare's selection).
+func nth(x []float64, k int) float64 {
+	lo, hi := 0, len(x)-1
+	for lo < hi {
+		pivot, i, j := x[lo+(hi-lo)/2], lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for pivot < x[j] {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return x[k]
+		}
+	}
+	return x[k]
 }
 
 // BCa is F15's corrected interval.
@@ -180,7 +232,7 @@ type BCa struct {
 }
 
 // BCaOf corrects a percentile interval for bias and skewness: theta is the value on
-// the data, without the values with one task left out. It sorts the draws. ok is
+// the data, without the values with one task left out. It reorders the draws. ok is
 // false where the draws or the left-out values show no spread.
 func BCaOf(draws []float64, theta float64, without []float64) (c BCa, ok bool) {
 	below, same := 0, 0
@@ -207,7 +259,6 @@ func BCaOf(draws []float64, theta float64, without []float64) (c BCa, ok bool) {
 		return c, false
 	}
 	c.Acceleration = cubes / (6 * math.Pow(squares, 1.5))
-	slices.Sort(draws)
 	c.Low, c.High = c.level(0.025), c.level(0.975)
 	c.Interval = Interval{orderStatistic(draws, c.Low), orderStatistic(draws, c.High)}
 	return c, true

@@ -46,35 +46,46 @@ func PassPerDollar(pass, cost []float64) (r Ratio, ok bool) {
 // RatioOf is F21 by the method that fits the number of tasks: Fieller below 30, a
 // corrected task bootstrap below 50, the plain percentiles from there on.
 func RatioOf(pass, cost []float64, families []int, key Key) (r Ratio, ok bool) {
-	r, ok = PassPerDollar(pass, cost)
-	n := len(pass)
-	if !ok || n < 30 {
+	if r, ok = PassPerDollar(pass, cost); !ok || r.Tasks < leastBootstrap {
 		return r, ok
 	}
-	draws := make([]float64, Draws)
-	for b, s := range NewResample(n, families, Draws, key).Sums(pass, cost) {
-		if s[1] <= 0 {
-			return r, ok // a draw without cost: Fieller's interval stands
+	r.resampled(pass, cost, NewResample(len(pass), families, Draws, key).Sums(pass, cost), 0)
+	return r, true
+}
+
+// leastBootstrap is from how many tasks on a ratio's interval is drawn; percentiles
+// need no correction from leastPercentile on.
+const (
+	leastBootstrap  = 30
+	leastPercentile = 50
+)
+
+// resampled replaces Fieller's interval by that of the draws, whose sums of passes
+// and costs stand in columns at and at+1.
+func (r *Ratio) resampled(pass, cost []float64, sums [][]float64, at int) {
+	draws := make([]float64, len(sums))
+	for b, s := range sums {
+		if s[at+1] <= 0 {
+			return // a draw without cost
 		}
-		draws[b] = s[0] / s[1]
+		draws[b] = s[at] / s[at+1]
 	}
-	if n < 50 {
-		p, c := average(pass)*float64(n), average(cost)*float64(n)
-		without := make([]float64, n)
+	if r.Tasks < leastPercentile {
+		p, c := total(pass), total(cost)
+		without := make([]float64, len(pass))
 		for t := range without {
 			if c-cost[t] <= 0 {
-				return r, ok
+				return
 			}
 			without[t] = (p - pass[t]) / (c - cost[t])
 		}
-		if i, found := BCaOf(draws, r.Value, without); found {
+		if i, ok := BCaOf(draws, r.Value, without); ok {
 			r.Interval, r.Method = &i.Interval, ByBootstrapBCa
-			return r, true
+			return
 		}
 	}
 	i, _ := Percentile(draws)
 	r.Interval, r.Method = &i, ByBootstrap
-	return r, true
 }
 
 // GeometricRatio is F21's comparison of cost, time or tokens of A and B on common

@@ -38,6 +38,8 @@ const (
 	Pass                // 1 where the cell passed, else 0
 )
 
+var metricNames = [...]string{"score", "pass"}
+
 // Batch is the raw input of New: every variant's runs over one panel of tasks.
 type Batch struct {
 	Metric   Metric
@@ -101,7 +103,8 @@ type Data struct {
 	unit      []int // of each task: its family's number, in order of appearance
 	judges    []Judge
 	variants  []variant
-	timed     bool // start times are known
+	timed     bool   // start times are known
+	seed      string // digest of the ids, for drawings
 }
 
 // variant holds the cells of one variant, task by task: cell (t, r) stands at t*len(runs)+r.
@@ -153,7 +156,7 @@ func New(b Batch) (*Data, error) {
 	if times != 0 && times != runs {
 		return nil, fmt.Errorf("start times: %d of %d runs have one; give all or none", times, runs)
 	}
-	d.timed = times > 0
+	d.timed, d.seed = times > 0, d.digest()
 	return d, nil
 }
 

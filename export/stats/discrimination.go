@@ -1,11 +1,6 @@
 package stats
 
-import (
-	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
-)
+import "math"
 
 // ItemRest is F24 for one task: over variants, the correlation of their mean on
 // the task with their mean on the other tasks. means is by variant and task; a
@@ -59,14 +54,20 @@ func correlation(x, y []float64) (r float64, ok bool) {
 // exactPermutations is up to how many label permutations are all tried.
 const exactPermutations = 20000
 
+// FamilyP is F24's p for one family.
+type FamilyP struct {
+	P     float64
+	Draws int // permutations drawn; 0 = all were tried, P is exact
+}
+
 // FamilyTest is F24 for one family: rows are its tasks, with one mean a variant.
 // S = sum over variants of (sum over tasks)²; p is the share of permutations of the
 // variants' labels within each task whose S is at least as large. All are tried up
-// to 20,000 of them; beyond, 9,999 are drawn. exact tells which. ok is false below
-// 2 variants or without tasks.
-func FamilyTest(rows [][]float64, key Key) (p float64, exact, ok bool) {
+// to 20,000 of them; beyond, up to 9,999 are drawn, fewer where it is clear on which
+// side of .05 p lies. ok is false below 2 variants or without tasks.
+func FamilyTest(rows [][]float64, key Key) (p FamilyP, ok bool) {
 	if len(rows) == 0 || len(rows[0]) < 2 {
-		return 0, false, false
+		return p, false
 	}
 	m := len(rows[0])
 	sums, base, least := make([]float64, m), 0.0, 0.0
@@ -91,9 +92,9 @@ func FamilyTest(rows [][]float64, key Key) (p float64, exact, ok bool) {
 			sums[v] = base
 		}
 		reached, all := everyLabel(telling, sums, least)
-		return float64(reached) / float64(all), true, true
+		return FamilyP{P: float64(reached) / float64(all)}, true
 	}
-	return drawnLabels(telling, base, least, key), false, true
+	return drawnLabels(telling, base, least, key), true
 }
 
 // everyLabel tries all permutations of every row on top of sums.
@@ -138,30 +139,28 @@ func permute(x []float64, n int, f func()) {
 	}
 }
 
-// drawnLabels is (b+1)/(draws+1) over drawn permutations, in blocks with streams of their own.
-func drawnLabels(rows [][]float64, base, least float64, key Key) float64 {
-	blocks := (Draws + drawBlock - 1) / drawBlock
-	var next, reached atomic.Int64
-	var wg sync.WaitGroup
-	for range min(blocks, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			sums, row := make([]float64, len(rows[0])), make([]float64, len(rows[0]))
-			for {
-				block := int(next.Add(1)) - 1
-				if block >= blocks {
-					return
-				}
-				source := index{chacha: key.stream(block)}
-				for range min(drawBlock, Draws-block*drawBlock) {
-					if shuffledSquares(rows, base, sums, row, &source) >= least {
-						reached.Add(1)
-					}
-				}
+// drawnLabels is (b+1)/(draws+1) over drawn permutations, in blocks with streams of
+// their own. Every hundredth draw it stops if p is 3.5 standard errors away from .05.
+func drawnLabels(rows [][]float64, base, least float64, key Key) FamilyP {
+	sums, row := make([]float64, len(rows[0])), make([]float64, len(rows[0]))
+	reached, drawn := 0, 0
+	var source index
+	for drawn < Draws {
+		if drawn%drawBlock == 0 {
+			source = index{chacha: key.stream(drawn / drawBlock)}
+		}
+		if shuffledSquares(rows, base, sums, row, &source) >= least {
+			reached++
+		}
+		drawn++
+		if drawn%100 == 0 {
+			n := float64(drawn)
+			if math.Abs(float64(reached)/n-0.05) > 3.5*math.Sqrt(0.05*0.95/n) {
+				break
 			}
-		})
+		}
 	}
-	wg.Wait()
-	return float64(reached.Load()+1) / (Draws + 1)
+	return FamilyP{P: float64(reached+1) / float64(drawn+1), Draws: drawn}
 }
 
 func shuffledSquares(rows [][]float64, base float64, sums, row []float64, source *index) (s float64) {
@@ -198,19 +197,14 @@ var discriminationNames = [...]string{"not shown", "discriminates", "no discrimi
 // String is its name.
 func (d Discrimination) String() string { return discriminationNames[d] }
 
-// DiscriminationOf is F24's verdict on a family from its p and the pairs' 95 %
-// intervals on it; margin nil = not declared, and then NoPower can't be shown.
-func DiscriminationOf(p float64, intervals []Interval, margin *float64) Discrimination {
-	if significant(p, 0.05) {
+// DiscriminationOf is F24's verdict on a family from its p. within says whether
+// every pair's 95 % interval on the family lies inside the margin; it is asked last.
+func DiscriminationOf(p float64, within func() bool) Discrimination {
+	switch {
+	case significant(p, 0.05):
 		return Discriminates
+	case within():
+		return NoPower
 	}
-	if margin == nil || len(intervals) == 0 {
-		return NotShown
-	}
-	for _, i := range intervals {
-		if i.Low <= -*margin || i.High >= *margin {
-			return NotShown
-		}
-	}
-	return NoPower
+	return NotShown
 }

@@ -1,5 +1,13 @@
 package stats
 
+// FamilySummary is F24 for one family of the panel.
+type FamilySummary struct {
+	Family  string
+	Tasks   []int
+	P       *FamilyP // of the permutation test over tasks that every measured variant has; nil = not computable
+	Verdict Discrimination
+}
+
 // families is F24 for every family of the panel, in order of appearance. A task
 // without a family is none.
 func (d *Data) families(r *reading, rule Rule) []FamilySummary {
@@ -17,18 +25,15 @@ func (d *Data) families(r *reading, rule Rule) []FamilySummary {
 		}
 		out[i].Tasks = append(out[i].Tasks, t)
 	}
-	for i := range out {
+	parallel(len(out), func(i int) {
 		f := &out[i]
-		p, exact, ok := FamilyTest(r.rows(f.Tasks), d.key("family/"+f.Family))
+		p, ok := FamilyTest(r.rows(f.Tasks), d.key("family/"+f.Family))
 		if !ok {
-			continue
+			return
 		}
-		f.P, f.Exact = &p, exact
-		f.Verdict = DiscriminationOf(p, nil, nil)
-		if f.Verdict == NotShown && rule.Margin != nil {
-			f.Verdict = DiscriminationOf(p, r.within(f.Tasks, rule), rule.Margin)
-		}
-	}
+		f.P = &p
+		f.Verdict = DiscriminationOf(p.P, func() bool { return rule.Margin != nil && r.within(f.Tasks, rule) })
+	})
 	return out
 }
 
@@ -53,9 +58,9 @@ func (r *reading) rows(tasks []int) [][]float64 {
 	return rows
 }
 
-// within is the 95 % interval of every compared pair on the tasks of one family;
-// none where a pair has no interval there.
-func (r *reading) within(tasks []int, rule Rule) []Interval {
+// within says whether the 95 % interval of every pair lies inside the margin on the
+// tasks of one family; false where a pair has no interval there.
+func (r *reading) within(tasks []int, rule Rule) bool {
 	sub := &reading{unit: make([]int, len(tasks)), columns: make([]column, len(r.columns)), shock: r.shock}
 	for i, t := range tasks {
 		sub.unit[i] = i
@@ -70,17 +75,15 @@ func (r *reading) within(tasks []int, rule Rule) []Interval {
 		sub.columns[v].summarise()
 	}
 	s := newScratch(len(tasks))
-	var out []Interval
 	for _, c := range sub.pairs(Rule{}, Nobody) {
 		if !c.compared {
 			continue
 		}
-		sub.measure(&c, rule, s)
+		sub.measure(&c, Rule{Scope: rule.Scope}, s)
 		i, method := sub.interval(&c)
-		if i == nil || method == ByTasksOnly {
-			return nil
+		if i == nil || method == ByTasksOnly || i.Low <= -*rule.Margin || i.High >= *rule.Margin {
+			return false
 		}
-		out = append(out, *i)
 	}
-	return out
+	return true
 }

@@ -191,15 +191,3 @@ func (d *Data) value(score float64) float64 {
 	}
 	return indicator(d.threshold != nil && score >= *d.threshold-guard)
 }
-
-// key seeds a drawing from the data alone: the ids of variants and tasks.
-func (d *Data) key(purpose string) Key {
-	ids := ""
-	for i := range d.variants {
-		ids += d.variants[i].id + "\n"
-	}
-	for i := range d.tasks {
-		ids += d.tasks[i].ID + "\n"
-	}
-	return NewKey(ids, [...]string{"score", "pass"}[d.metric], purpose)
-}

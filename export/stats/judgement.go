@@ -1,16 +1,15 @@
 package stats
 
-import (
-	"math"
-	"runtime"
-	"sync"
-)
+import "math"
 
 // minRepeats and minTasks are the refusals of step 2.
 const (
 	minRepeats = 3
 	minTasks   = 10
 )
+
+// pairsPerPart is how many pairs one core takes at a time.
+const pairsPerPart = 128
 
 // contest is one pair in one reading: numbers, p-values and the mark of steps 2 and 3.
 type contest struct {
@@ -36,17 +35,13 @@ type contest struct {
 // judge applies steps 2 and 3 to every pair of a reading.
 func (r *reading) judge(rule Rule, reference int) []contest {
 	contests := r.pairs(rule, reference)
-	workers := min(runtime.GOMAXPROCS(0), 1+len(contests)/256)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			s := newScratch(len(r.unit))
-			for i := w; i < len(contests); i += workers {
-				r.measure(&contests[i], rule, s)
-			}
-		})
-	}
-	wg.Wait()
+	parts := (len(contests) + pairsPerPart - 1) / pairsPerPart
+	parallel(parts, func(part int) {
+		s := newScratch(len(r.unit))
+		for i := part * pairsPerPart; i < min(len(contests), (part+1)*pairsPerPart); i++ {
+			r.measure(&contests[i], rule, s)
+		}
+	})
 	places := r.adjust(contests)
 	for i := range contests {
 		contests[i].decide(rule, places, &r.shock)

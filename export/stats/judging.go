@@ -27,7 +27,8 @@ type JudgePair struct {
 	Kappa *Agreement
 }
 
-func (d *Data) judging() *Judging {
+// judging is nil where no cell has two votes; the interval is drawn with w.
+func (d *Data) judging(w *drawing) *Judging {
 	if len(d.judges) == 0 {
 		return nil
 	}
@@ -60,16 +61,22 @@ func (d *Data) judging() *Judging {
 	if a.Value == nil {
 		return j
 	}
+	w.add(func(sums [][]float64, at int) { j.resampled(sums, at) }, n, s1, s2, apart)
+	return j
+}
+
+// resampled makes the interval from the draws' sums of votes, squares and distances.
+func (j *Judging) resampled(sums [][]float64, at int) {
 	var draws []float64
-	for _, s := range NewResample(len(d.tasks), d.unit, Draws, d.key("agreement")).Sums(n, s1, s2, apart) {
-		if expected := 2 * (s[2] - s[1]*s[1]/s[0]) / (s[0] - 1); s[0] > 1 && expected > nought {
-			draws = append(draws, 1-s[3]/s[0]/expected)
+	for _, s := range sums {
+		n, s1, s2, apart := s[at], s[at+1], s[at+2], s[at+3]
+		if expected := 2 * (s2 - s1*s1/n) / (n - 1); n > 1 && expected > nought {
+			draws = append(draws, 1-apart/n/expected)
 		}
 	}
-	if i, ok := Percentile(draws); ok && len(draws) > Draws*9/10 {
+	if i, ok := Percentile(draws); ok && len(draws) > len(sums)*9/10 {
 		j.Interval = &i
 	}
-	return j
 }
 
 func (d *Data) zeros() []float64 { return make([]float64, len(d.tasks)) }

@@ -3,6 +3,8 @@ package stats
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
 )
 
@@ -33,3 +35,20 @@ func (k Key) stream(block int) *rand.ChaCha8 {
 	binary.LittleEndian.PutUint64(b[32:], uint64(block))
 	return rand.NewChaCha8(sha256.Sum256(b[:]))
 }
+
+// digest is SHA-256 over the metric and the ids of variants and tasks, in order.
+func (d *Data) digest() string {
+	h := sha256.New()
+	fmt.Fprintln(h, d.metric)
+	for i := range d.variants {
+		fmt.Fprintln(h, "variant", d.variants[i].id)
+	}
+	for i := range d.tasks {
+		fmt.Fprintln(h, "task", d.tasks[i].ID)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// key seeds a drawing from the data's own ids, so that the same batch draws the
+// same wherever it is rendered.
+func (d *Data) key(purpose string) Key { return NewKey(d.seed, metricNames[d.metric], purpose) }

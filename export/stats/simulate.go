@@ -3,9 +3,6 @@ package stats
 import (
 	"errors"
 	"math/rand/v2"
-	"runtime"
-	"sync"
-	"sync/atomic"
 )
 
 // Observed is how one rule did over many batches with known truth.
@@ -83,23 +80,12 @@ func calibrate(rule Rule, key Key, replicates int, draw func(*rand.Rand) *Data, 
 	}
 	blocks := (replicates + replicatesPerBlock - 1) / replicatesPerBlock
 	results := make([][rules]tally, blocks)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(blocks, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for {
-				b := int(next.Add(1)) - 1
-				if b >= blocks {
-					return
-				}
-				g := rand.New(key.stream(b))
-				for range min(replicatesPerBlock, replicates-b*replicatesPerBlock) {
-					replicate(draw(g), rule, effect, &results[b])
-				}
-			}
-		})
-	}
-	wg.Wait()
+	parallel(blocks, func(b int) {
+		g := rand.New(key.stream(b))
+		for range min(replicatesPerBlock, replicates-b*replicatesPerBlock) {
+			replicate(draw(g), rule, effect, &results[b])
+		}
+	})
 	var sum [rules]tally
 	for b := range results {
 		for i := range sum {

@@ -14,11 +14,15 @@ func average(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}
+	return total(x) / float64(len(x))
+}
+
+func total(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v
 	}
-	return sum / float64(len(x))
+	return sum
 }
 
 // variance is the sample variance of x; 0 below two values and where all are equal.

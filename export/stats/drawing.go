@@ -1,0 +1,34 @@
+package stats
+
+// drawing collects columns that share one resample of the panel's tasks (F15), so
+// that the tasks are drawn once for everything that is shown.
+type drawing struct {
+	columns [][]float64
+	users   []func(sums [][]float64)
+}
+
+// add asks for the columns' sums; use is given all draws and the place of the first column.
+func (w *drawing) add(use func(sums [][]float64, at int), columns ...[]float64) {
+	at := len(w.columns)
+	w.columns = append(w.columns, columns...)
+	w.users = append(w.users, func(sums [][]float64) { use(sums, at) })
+}
+
+// run draws, if anybody asked.
+func (w *drawing) run(d *Data) {
+	if len(w.users) == 0 {
+		return
+	}
+	sums := NewResample(len(d.tasks), d.unit, Draws, d.key("describe")).Sums(w.columns...)
+	parallel(len(w.users), func(i int) { w.users[i](sums) })
+}
+
+// ratio asks for the interval of a variant's passes per dollar, where it is drawn.
+func (w *drawing) ratio(s *VariantSummary) {
+	r := s.PassPerDollar
+	if r == nil || r.Tasks < leastBootstrap {
+		return
+	}
+	pass, cost := s.pass, s.cost
+	w.add(func(sums [][]float64, at int) { r.resampled(pass, cost, sums, at) }, pass, cost)
+}

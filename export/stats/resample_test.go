@@ -1,0 +1,89 @@
+package stats
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestResampleBySumsAndQuantiles(t *testing.T) {
+	x := make([]float64, 40)
+	ones := make([]float64, 40)
+	for i := range x {
+		x[i], ones[i] = float64(i), 1
+	}
+	r := NewResample(40, nil, 4000, NewKey("b", "m", "quantiles"))
+	sums, medians := r.Sums(x, ones, x, x, x, x, x, x, x, ones), r.Quantiles(x, .5)
+	var means []float64
+	for _, s := range sums {
+		require.Len(t, s, 10)
+		assert.Equal(t, 40.0, s[1])
+		assert.Equal(t, s[0], s[8])
+		assert.Equal(t, 40.0, s[9])
+		means = append(means, s[0]/s[1])
+	}
+	assert.InDelta(t, 19.5, average(means), .15)
+	assert.InDelta(t, math.Sqrt((40*40-1)/12.0/40), math.Sqrt(variance(means)), .05)
+	assert.InDelta(t, 19.5, average(medians), .8)
+}
+
+// Families are drawn first, then tasks within them: a family's size follows it.
+func TestResampleKeepsFamilies(t *testing.T) {
+	families := []int{7, 7, 7, 9, 9, 4}
+	big, all := []float64{1, 1, 1, 0, 0, 0}, []float64{1, 1, 1, 1, 1, 1}
+	seen := map[float64]bool{}
+	for _, s := range NewResample(6, families, 500, NewKey("b", "m", "families")).Sums(big, all) {
+		assert.Zero(t, math.Mod(s[0], 3), "a family comes whole in number")
+		seen[s[1]] = true
+	}
+	assert.True(t, seen[3] && seen[9], "the number of tasks varies: %v", seen)
+	single := NewResample(6, make([]int, 6), 500, NewKey("b", "m", "families"))
+	assert.Nil(t, single.families, "one family is no unit")
+}
+
+func TestNthIsTheSortedPlace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOfN(rapid.Float64Range(-3, 3), 1, 50).Draw(t, "x")
+		k := rapid.IntRange(0, len(x)-1).Draw(t, "k")
+		sorted := slices.Sorted(slices.Values(x))
+		assert.Equal(t, sorted[k], nth(x, k))
+	})
+}
+
+func TestPercentileReadsTheOrderStatistics(t *testing.T) {
+	x := make([]float64, Draws)
+	for i := range x {
+		x[i] = float64((i*7919)%Draws + 1)
+	}
+	i, ok := Percentile(x)
+	require.True(t, ok)
+	assert.Equal(t, Interval{250, 9750}, i)
+	_, ok = Percentile(nil)
+	assert.False(t, ok)
+}
+
+func TestRatioMethods(t *testing.T) {
+	for n, method := range map[int]string{20: ByFieller, 40: ByBootstrapBCa, 60: ByBootstrap} {
+		pass, cost := make([]float64, n), make([]float64, n)
+		for i := range pass {
+			pass[i], cost[i] = float64(i%3)/2, .1+.01*float64(i%11)
+		}
+		r, ok := RatioOf(pass, cost, nil, NewKey("b", "pass", "ratio"))
+		require.True(t, ok)
+		assert.Equal(t, method, r.Method)
+		fieller, _ := PassPerDollar(pass, cost)
+		assert.InDelta(t, fieller.Interval.Low, r.Interval.Low, .25*fieller.Value)
+		assert.InDelta(t, fieller.Interval.High, r.Interval.High, .25*fieller.Value)
+	}
+}
+
+func TestUnboundedCostHasNoInterval(t *testing.T) {
+	r, ok := PassPerDollar([]float64{1, 0, 1}, []float64{.01, 5, .02})
+	require.True(t, ok)
+	assert.GreaterOrEqual(t, r.Unbounded, 1.0)
+	assert.Nil(t, r.Interval)
+}
