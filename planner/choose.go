@@ -2,20 +2,18 @@ package planner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 // choose fills the slots with valid repeats. With Confirm, a repeat whose record
-// no longer has its digest is ignored, and the next one is taken.
+// is not what was logged of it is ignored, and the next one is taken.
 func (p *Plan) choose(ctx context.Context, l *ledger.Ledger, in Input) error {
 	usable := p.usable()
 	checked := map[string]bool{}
@@ -149,7 +147,7 @@ func (p *Plan) seat(c batch.Cell, entries []ledger.Entry) []Slot {
 }
 
 // confirm downloads the records of chosen repeats that were not read yet, and
-// returns the runs whose record is not what its digest says.
+// returns the runs whose record is not what its digest says, or no valid repeat.
 func (p *Plan) confirm(ctx context.Context, l *ledger.Ledger, checked map[string]bool) (map[string]error, error) {
 	var todo []ledger.Entry
 	for _, s := range p.Slots {
@@ -158,12 +156,13 @@ func (p *Plan) confirm(ctx context.Context, l *ledger.Ledger, checked map[string
 			checked[s.Entry.Info.RunID] = true
 		}
 	}
+	q := QueryOf(p.resolved)
 	reasons := make([]error, len(todo))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
 	for i, e := range todo {
 		g.Go(func() (err error) {
-			reasons[i], err = confirmOne(ctx, l, e)
+			reasons[i], err = l.CheckRecord(ctx, &e, q)
 			return err
 		})
 	}
@@ -177,25 +176,6 @@ func (p *Plan) confirm(ctx context.Context, l *ledger.Ledger, checked map[string
 		}
 	}
 	return bad, nil
-}
-
-func confirmOne(ctx context.Context, l *ledger.Ledger, e ledger.Entry) (reason, err error) {
-	body, err := l.Fetch(ctx, e.Info.RunID, e.Info.ArtifactURI, batch.FileOutcomes)
-	if errors.Is(err, mlflow.ErrNotFound) {
-		return fmt.Errorf("%s is gone", batch.FileOutcomes), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s of run %s, which is to count, can't be read: %w", batch.FileOutcomes, e.Info.RunID, err)
-	}
-	defer body.Close()
-	d, _, err := batch.SumReader(body)
-	if err != nil {
-		return nil, err
-	}
-	if d != e.Outcomes {
-		return fmt.Errorf("%s has digest %s, but its tag says %s", batch.FileOutcomes, d, e.Outcomes), nil
-	}
-	return nil, nil
 }
 
 func (p *Plan) reused() []batch.Repeat {

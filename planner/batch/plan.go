@@ -63,12 +63,13 @@ type Exclusion struct {
 // Validity is the rule for a repeat that counts.
 type Validity struct {
 	// MaxMissing is the largest share of the panel, in [0,1], that may be missing
-	// for reasons that are not the agent's doing. At least one task always may.
+	// for reasons that are not the agent's doing. One task always may, unless it is
+	// the only one: a repeat has a score.
 	MaxMissing float64 `json:"max_missing" class:"batch" form:"share"`
 }
 
-// Allowed is how many of n tasks may be missing.
-func (v Validity) Allowed(n int) int { return max(1, int(v.MaxMissing*float64(n)+1e-9)) }
+// Allowed is how many of n tasks may be missing, at most n-1.
+func (v Validity) Allowed(n int) int { return min(n-1, max(1, int(v.MaxMissing*float64(n)+1e-9))) }
 
 // PanelInfo describes the panel; its tasks are in panel.jsonl.
 type PanelInfo struct {

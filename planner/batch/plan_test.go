@@ -11,7 +11,8 @@ func TestValidityAllowed(t *testing.T) {
 		share float64
 		tasks int
 		want  int
-	}{{0.05, 500, 25}, {0.05, 60, 3}, {0.05, 59, 2}, {0.05, 12, 1}, {0, 100, 1}, {0.1, 30, 3}, {0.29, 100, 29}} {
+	}{{0.05, 500, 25}, {0.05, 60, 3}, {0.05, 59, 2}, {0.05, 12, 1}, {0, 100, 1}, {0.1, 30, 3}, {0.29, 100, 29},
+		{0.05, 1, 0}, {1, 1, 0}, {0.05, 2, 1}, {1, 12, 11}} {
 		assert.Equal(t, c.want, Validity{MaxMissing: c.share}.Allowed(c.tasks), "%v of %d", c.share, c.tasks)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -83,7 +82,9 @@ type Found struct {
 var errDeletedBatch = errors.New("a batch that was deleted; those of its evaluations that were not deleted still count")
 
 // Find reads the runs of one recipe, never the whole history, and sorts them by
-// what they are worth. Runs that benchbatch did not log are downloaded and checked.
+// what they are worth under this query's rule: what is valid for one spec may miss
+// too much for another. Of our own runs the logged counts say it; the records of
+// others, and of ours without such counts, are downloaded and checked.
 func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 	ids, err := l.experimentIDs(ctx, q.Experiments)
 	if err != nil || len(ids) == 0 {
@@ -98,9 +99,12 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 		return nil, err
 	}
 	f := &Found{}
-	var foreign []Entry
+	var unread []Entry // worth to be found out from their records
 	for _, r := range runs {
 		if r.Tag(TagKind) == KindBatch {
+			if r.Info.ExperimentID != l.experiment.ID {
+				continue // a batch goes on where it began
+			}
 			if r.Info.LifecycleStage == mlflow.StageDeleted {
 				f.ignore(r, errDeletedBatch)
 			} else {
@@ -114,16 +118,22 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 			f.ignore(r, err)
 		case e.Live():
 			f.Live = append(f.Live, e)
-		case e.Foreign:
-			foreign = append(foreign, e)
-		case e.State.Counts():
-			f.Valid = append(f.Valid, e)
-		default:
+		case !e.Foreign && !e.State.Counts():
 			f.Ended = append(f.Ended, e)
+		default:
+			missing, known := missingOf(r, q)
+			if e.Foreign || !known {
+				unread = append(unread, e)
+			} else if err := outcome.CheckMissing(missing, len(q.Panel), q.Allowed); err != nil {
+				f.ignore(r, err)
+			} else {
+				e.State = stateOf(missing)
+				f.Valid = append(f.Valid, e)
+			}
 		}
 	}
 	slices.SortFunc(f.Batches, func(a, b Parent) int { return cmp.Compare(b.Info.StartTime, a.Info.StartTime) })
-	if err := l.addForeign(ctx, f, q, foreign, runs); err != nil {
+	if err := l.addUnread(ctx, f, q, unread, runs); err != nil {
 		return nil, err
 	}
 	f.dedupe()
@@ -206,129 +216,6 @@ func metric(r mlflow.Run, key string) *float64 {
 		return nil
 	}
 	return &v
-}
-
-// addForeign checks runs that were logged by others: not below an evaluation,
-// and with outcomes that make a valid repeat.
-func (l *Ledger) addForeign(ctx context.Context, f *Found, q Query, foreign []Entry, runs []mlflow.Run) error {
-	if len(foreign) == 0 {
-		return nil
-	}
-	below, err := l.belowEvaluations(ctx, foreign, runs)
-	if err != nil {
-		return err
-	}
-	reasons := make([]error, len(foreign))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(8)
-	for i := range foreign {
-		if p := below[foreign[i].Info.RunID]; p != "" {
-			reasons[i] = fmt.Errorf("lies below the evaluation %s", p)
-			continue
-		}
-		g.Go(func() (err error) {
-			reasons[i], err = l.checkForeign(ctx, &foreign[i], q)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for i, e := range foreign {
-		if reasons[i] != nil {
-			f.Ignored = append(f.Ignored, batch.Ignored{RunID: e.Info.RunID, Cell: e.Identity.Cell.Short(), Reason: reasons[i].Error()})
-			continue
-		}
-		f.Valid = append(f.Valid, e)
-	}
-	return nil
-}
-
-// maxDepth bounds how far up the parents of a run are followed.
-const maxDepth = 8
-
-// belowEvaluations maps a run id to the evaluation that it lies below, at any depth.
-func (l *Ledger) belowEvaluations(ctx context.Context, foreign []Entry, runs []mlflow.Run) (map[string]string, error) {
-	byID := map[string]mlflow.Run{}
-	for _, r := range runs {
-		byID[r.Info.RunID] = r
-	}
-	below := map[string]string{}
-	for _, e := range foreign {
-		id := byID[e.Info.RunID].Tag(tagParent)
-		for depth := 0; id != "" && depth < maxDepth; depth++ {
-			r, err := l.runOf(ctx, byID, id)
-			if err != nil {
-				return nil, err
-			}
-			if r.Tag(TagKind) == KindEvaluation {
-				below[e.Info.RunID] = id
-				break
-			}
-			id = r.Tag(tagParent)
-		}
-	}
-	return below, nil
-}
-
-// runOf reads a run once. One that is gone is an empty run: what names it stands alone.
-func (l *Ledger) runOf(ctx context.Context, known map[string]mlflow.Run, id string) (mlflow.Run, error) {
-	if r, ok := known[id]; ok {
-		return r, nil
-	}
-	r, err := l.client.GetRun(ctx, id)
-	if err != nil && !errors.Is(err, mlflow.ErrNotFound) {
-		return r, err
-	}
-	known[id] = r
-	return r, nil
-}
-
-// checkForeign downloads the record of a run that benchbatch did not log. The
-// first result says why it does not count; the second is a failure of the server.
-func (l *Ledger) checkForeign(ctx context.Context, e *Entry, q Query) (reason, err error) {
-	b, err := l.read(ctx, e.Info, batch.FileOutcomes, maxRecord)
-	if errors.Is(err, mlflow.ErrNotFound) {
-		return fmt.Errorf("FINISHED, but it has no %s", batch.FileOutcomes), nil
-	}
-	if err != nil { // perhaps it counts: going on could pay for it again
-		return nil, fmt.Errorf("%s of run %s, logged by another tool, can't be read (a deleted run is not asked for): %w", batch.FileOutcomes, e.Info.RunID, err)
-	}
-	d := batch.Sum(b)
-	if e.Outcomes != "" && e.Outcomes != d {
-		return fmt.Errorf("%s has digest %s, but tag %s says %s", batch.FileOutcomes, d, TagOutcomes, e.Outcomes), nil
-	}
-	outcomes, err := readRecord(b, q.TimeoutPolicy)
-	if err != nil {
-		return fmt.Errorf("%s: %w", batch.FileOutcomes, err), nil
-	}
-	if err := outcome.Check(outcomes, q.Panel, q.Allowed); err != nil {
-		return err, nil
-	}
-	e.Outcomes = d
-	e.State = batch.StateComplete
-	if outcome.Missing(outcomes) > 0 {
-		e.State = batch.StatePartial
-	}
-	e.Artifacts = []batch.Artifact{{Path: batch.FileOutcomes, Digest: d, Size: int64(len(b))}}
-	e.Score = meanScore(outcomes) // by the record: what others log as a metric may be on another scale
-	return nil, nil
-}
-
-// meanScore is the mean over the tasks that have a score; nil where none has.
-func meanScore(outcomes []outcome.Outcome) *float64 {
-	var sum, n float64
-	for _, o := range outcomes {
-		if o.Score != nil {
-			sum += *o.Score
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	mean := sum / n
-	return &mean
 }
 
 // dedupe counts an evaluation UUID once: the earliest run.

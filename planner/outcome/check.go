@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,26 @@ func Count(outcomes []Outcome) Tally {
 		t[o.State]++
 	}
 	return t
+}
+
+// Missing is the part of a tally that has no score under a policy.
+func (t Tally) Missing(p TimeoutPolicy) Tally {
+	out := maps.Clone(t)
+	delete(out, Scored)
+	delete(out, Agent)
+	if p != TimeoutMissing {
+		delete(out, Timeout)
+	}
+	return out
+}
+
+// Sum is how many outcomes were tallied.
+func (t Tally) Sum() int {
+	n := 0
+	for _, c := range t {
+		n += c
+	}
+	return n
 }
 
 // Missing is how many outcomes have no score.
@@ -54,20 +75,29 @@ func Check(outcomes []Outcome, panel []string, allowed int) error {
 		slices.Sort(strange)
 		return fmt.Errorf("outcomes of tasks that are not in the panel (%s)", some(strange))
 	}
-	if n := Missing(outcomes); n > allowed {
-		return fmt.Errorf("%d of %d tasks are missing (%s); at most %d may be", n, len(panel), Count(outcomes).missingText(), allowed)
-	}
-	return nil
-}
-
-func (t Tally) missingText() string {
-	var parts []string
-	for _, s := range States[2:] {
-		if t[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", t[s], s))
+	missing := Tally{}
+	for _, o := range outcomes {
+		if o.Score == nil {
+			missing[o.State]++
 		}
 	}
-	return strings.Join(parts, ", ")
+	return CheckMissing(missing, len(panel), allowed)
+}
+
+// CheckMissing says why a panel of that many tasks misses too many, by the states of
+// the missing ones, or nil.
+func CheckMissing(missing Tally, panel, allowed int) error {
+	n := missing.Sum()
+	if n <= allowed {
+		return nil
+	}
+	var parts []string
+	for _, s := range States {
+		if missing[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", missing[s], s))
+		}
+	}
+	return fmt.Errorf("%d of %d tasks are missing (%s); at most %d may be", n, panel, strings.Join(parts, ", "), allowed)
 }
 
 // some lists the first few names.
