@@ -63,12 +63,15 @@ func (e *ExistsError) Error() string {
 
 // SchemaError says that a folder has a format that this version does not know.
 type SchemaError struct {
-	File  string
+	File  string // or the name of an output
 	Found int
-	Known int
+	Known int // 0 = none of this name
 }
 
 func (e *SchemaError) Error() string {
+	if e.Known == 0 {
+		return fmt.Sprintf("%s is not known here: use the benchbatch version that wrote the folder, or a newer one; --digests compares the hashes alone", e.File)
+	}
 	return fmt.Sprintf("%s: schema %d is not known here (this version reads schema %d): use the benchbatch version that wrote the folder, or a newer one", e.File, e.Found, e.Known)
 }
 

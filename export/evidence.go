@@ -27,6 +27,9 @@ type Evidence struct {
 	// In a frozen batch only an evaluation that does not count can have it.
 	Unreadable string
 
+	// Secrets are what looks like one in the files that the folder holds.
+	Secrets []SecretHit
+
 	Measures Measures
 	// Derived says what follows from each of Outcomes, in their order.
 	Derived []Derived
@@ -93,10 +96,31 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 			bad = e.refuse(f, bad, name, err)
 		}
 	}
+	if !f.Withholds(WithholdRaw) {
+		bad = append(bad, e.scan(dir)...)
+	}
 	e.sort(f)
 	e.Derived = derive(f, e)
 	e.Measures = measure(f, e)
 	return bad
+}
+
+// scan looks for secrets in the records.
+func (e *Evidence) scan(dir string) []Finding {
+	for _, name := range []string{batch.FileOutcomes, batch.FileAttempts} {
+		if e.Artifact(name) == nil || e.missing(name) {
+			continue
+		}
+		path := rawPath(e.RunID, name)
+		hits, err := scanFile(filepath.Join(dir, path), path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // said by who reads it
+		case err != nil:
+			return []Finding{{File: path, Run: e.RunID, Reason: err.Error()}}
+		}
+		e.Secrets = append(e.Secrets, hits...)
+	}
+	return nil
 }
 
 func (e *Evidence) refuse(f *Frozen, bad []Finding, name string, err error) []Finding {

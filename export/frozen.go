@@ -53,7 +53,10 @@ type Frozen struct {
 	Provisional bool
 	Supersedes  string
 	Tool        string // version of benchbatch that writes the folder
+	// ResultDigest is that of result.json: the tag benchbatch.result of the parent run.
+	ResultDigest batch.Digest
 
+	secrets  []SecretHit // in the documents
 	position map[string]int
 	cells    map[batch.Digest]int
 }
@@ -98,7 +101,7 @@ func newFrozen(b Batch, o Options) (*Frozen, error) {
 
 // decodeFrozen is newFrozen; bare says that the panel is the one without inputs.
 func decodeFrozen(b Batch, o Options, bare bool) (*Frozen, error) {
-	f := &Frozen{Provisional: o.Provisional, Supersedes: o.Supersedes, Tool: o.Tool}
+	f := &Frozen{Provisional: o.Provisional, Supersedes: o.Supersedes, Tool: o.Tool, ResultDigest: batch.Sum(b.ResultJSON)}
 	for _, w := range o.Withhold {
 		if w != WithholdRaw && w != WithholdInputs {
 			return nil, fmt.Errorf("withhold %q: raw or inputs is expected", w)
@@ -121,6 +124,10 @@ func decodeFrozen(b Batch, o Options, bare bool) (*Frozen, error) {
 	if err != nil {
 		return nil, &InputError{batch.FilePanel, err}
 	}
+	if b.PanelJSONL != nil && len(tasks) != f.Plan.Panel.Tasks {
+		return nil, &InputError{batch.FilePanel, fmt.Errorf("%d tasks, plan.json has %d", len(tasks), f.Plan.Panel.Tasks)}
+	}
+	f.secrets = scanDocuments(f, b)
 	return f, f.setTasks(tasks)
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -46,6 +48,7 @@ type Manifest struct {
 	Reasons  map[string]int `json:"reasons,omitempty"` // why planned repeats failed, were skipped or not started
 
 	Missing []MissingFile `json:"missing"` // what the folder does not hold, and why
+	Secrets SecretScan    `json:"secrets"`
 	// Digest says how to read the two kinds of digests below.
 	Digests  DigestNotes `json:"digests"`
 	Contents []Content   `json:"contents"`
@@ -114,7 +117,7 @@ func newManifest(f *Frozen, s *Summary, outputs []Output) *Manifest {
 		Benchmark: p.Benchmark, Version: p.Version, Question: p.Question, Draft: p.Draft, Provisional: f.Provisional,
 		Supersedes: f.Supersedes, Withheld: append([]string{}, f.Withheld...), Batch: r.Batch, Key: r.Key, Decision: p.DecisionDigest,
 		Started: r.Started.UTC().Format(stamp), Frozen: r.Frozen.UTC().Format(stamp), PlanTool: p.Tool, ResultTool: r.Tool,
-		Counts: r.Counts, Missing: missingFiles(f, s), Digests: digestNotes}
+		Counts: r.Counts, Missing: missingFiles(f, s), Secrets: newSecretScan(s.Secrets), Digests: digestNotes}
 	for _, o := range outputs {
 		name, version := o.Format()
 		m.Formats[name] = version
@@ -213,6 +216,15 @@ func (m *Manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// ReadManifest reads the manifest of the folder at dir. It checks nothing: Verify does.
+func ReadManifest(dir string) (*Manifest, error) {
+	data, err := os.ReadFile(filepath.Join(dir, fileManifest))
+	if err != nil {
+		return nil, err
+	}
+	return decodeManifest(data)
 }
 
 func decodeManifest(data []byte) (*Manifest, error) {

@@ -22,6 +22,10 @@ func (v *verifying) recompute(ctx context.Context, outputs []Output) error {
 		return v.refuseDocuments(err)
 	}
 	v.compareFrozen(f)
+	if f.Withholds(WithholdRaw) {
+		v.withoutEvidence(f)
+		return nil
+	}
 	made, err := startAll(f, "", outputs)
 	if err != nil {
 		return err
@@ -41,6 +45,78 @@ func (v *verifying) recompute(ctx context.Context, outputs []Output) error {
 	}
 	v.judge(f, summary, contents, outputs)
 	return nil
+}
+
+// withoutEvidence checks what the documents alone say of a folder whose raw
+// evidence is withheld.
+func (v *verifying) withoutEvidence(f *Frozen) {
+	v.note("tables, report and counts of outcomes could not be recomputed: the raw evidence is withheld")
+	sum := newSummarizer(f)
+	missing := v.missing()
+	for _, e := range f.Result.Evaluations {
+		sum.add(&Evidence{Evaluation: e, Missing: missing[e.RunID]})
+	}
+	have := v.r.Manifest
+	v.unexplained(f, nil)
+	again := newManifest(f, &sum.sum, nil)
+	again.Outcomes = have.Outcomes
+	v.compareManifest(again)
+	for _, c := range have.Contents {
+		if !slices.Contains(v.r.Unproven, c.Path) {
+			v.r.Unproven = append(v.r.Unproven, c.Path)
+		}
+	}
+}
+
+// missing are the artifacts, by run, that a provisional folder says nobody could read.
+func (v *verifying) missing() map[string][]Finding {
+	out := map[string][]Finding{}
+	for _, m := range v.r.Manifest.Missing {
+		switch m.Reason {
+		case ReasonWithheld, ReasonNotKept, ReasonNotFolder:
+		default:
+			if v.r.Manifest.Provisional {
+				out[m.Run] = append(out[m.Run], Finding{File: m.File, Run: m.Run, Reason: m.Reason})
+			}
+		}
+	}
+	return out
+}
+
+// unexplained finds files that neither the result nor an output accounts for:
+// made are the contents that follow from the evidence.
+func (v *verifying) unexplained(f *Frozen, made []Content) {
+	known := map[string]bool{fileManifest: true, fileSums: true, batch.FilePlan: true, batch.FileResult: true, batch.FileSpec: true}
+	switch {
+	case f.Withholds(WithholdRaw):
+	case f.Withholds(WithholdInputs):
+		known[barePanel] = true
+	default:
+		known[panelPath] = true
+	}
+	for _, e := range f.Result.Evaluations {
+		for _, a := range e.Artifacts {
+			if slices.Contains(exported, a.Path) && !f.leavesOut(a.Path) {
+				known[rawPath(e.RunID, a.Path)] = true
+			}
+		}
+	}
+	for _, c := range made {
+		known[c.Path] = true
+	}
+	for _, p := range v.r.Unproven {
+		known[p] = true
+	}
+	if f.Withholds(WithholdRaw) {
+		for _, c := range v.r.Manifest.Contents {
+			known[c.Path] = true
+		}
+	}
+	for _, name := range sortedKeys(v.files) {
+		if !known[name] && !v.bad[name] {
+			v.find(name, "follows from nothing in the folder: neither %s nor an output in %s accounts for it", batch.FileResult, fileManifest)
+		}
+	}
 }
 
 // refuseDocuments turns what decodeFrozen refused into findings.
@@ -76,7 +152,7 @@ func (v *verifying) compareFrozen(f *Frozen) {
 			case !slices.Contains(exported, a.Path) || v.bad[path]:
 			case ok && (got.Digest != a.Digest || got.Size != a.Size):
 				v.find(path, "SHA-256 is %s, %s froze %s", got.Digest, batch.FileResult, a.Digest)
-			case !ok && !absent[path]:
+			case !ok && !f.leavesOut(a.Path) && !(absent[path] && f.Provisional):
 				v.find(path, "was frozen in %s, but is neither in the folder nor listed as missing", batch.FileResult)
 			}
 		}
@@ -85,14 +161,7 @@ func (v *verifying) compareFrozen(f *Frozen) {
 
 // evidence reads every evaluation from raw/ and hands it to the outputs.
 func (v *verifying) evidence(ctx context.Context, f *Frozen, made *making) error {
-	missing := map[string][]Finding{}
-	for _, m := range v.r.Manifest.Missing {
-		switch m.Reason {
-		case ReasonWithheld, ReasonNotKept, ReasonNotFolder:
-		default:
-			missing[m.Run] = append(missing[m.Run], Finding{File: m.File, Run: m.Run, Reason: m.Reason})
-		}
-	}
+	missing := v.missing()
 	evals := f.Result.Evaluations
 	load := func(_ context.Context, i int) (loaded, error) {
 		l := loaded{evidence: &Evidence{Evaluation: evals[i], Planned: f.Cell(evals[i].Cell), Missing: missing[evals[i].RunID]}}
@@ -107,7 +176,7 @@ func (v *verifying) evidence(ctx context.Context, f *Frozen, made *making) error
 
 // judge compares what was made again with the manifest.
 func (v *verifying) judge(f *Frozen, s *Summary, contents []Content, outputs []Output) {
-	have := *v.r.Manifest
+	have := v.r.Manifest
 	for _, o := range outputs {
 		name, _ := o.Format()
 		before := len(v.r.Findings)
@@ -124,14 +193,16 @@ func (v *verifying) judge(f *Frozen, s *Summary, contents []Content, outputs []O
 			}
 		}
 	}
-	again := newManifest(f, s, nil)
-	again.Formats, again.Writers, again.Contents, again.Files = have.Formats, have.Writers, have.Contents, have.Files
-	again.Digests = have.Digests
-	v.compareManifest(again)
+	v.unexplained(f, contents)
+	v.compareManifest(newManifest(f, s, nil))
 }
 
-// compareManifest compares the manifest that is there with one made again, bytes and all.
+// compareManifest compares the manifest that is there with one made again, bytes
+// and all. Formats, contents and files were compared before; what arranged the
+// bytes is what the writer says it was.
 func (v *verifying) compareManifest(again *Manifest) {
+	have := v.r.Manifest
+	again.Formats, again.Writers, again.Contents, again.Files = have.Formats, have.Writers, have.Contents, have.Files
 	want, err := again.encode()
 	if err != nil {
 		v.find(fileManifest, "%v", err)
@@ -142,7 +213,9 @@ func (v *verifying) compareManifest(again *Manifest) {
 		return // said before
 	}
 	if bytes.Equal(got, want) {
-		v.r.Recomputed = append(v.r.Recomputed, fileManifest)
+		if !slices.Contains(again.Withheld, WithholdRaw) {
+			v.r.Recomputed = append(v.r.Recomputed, fileManifest)
+		}
 		return
 	}
 	var a, b map[string]json.RawMessage

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -14,6 +15,7 @@ type Summary struct {
 	Variants    []VariantNumber // in the plan's order
 	Pairs       []Pair          // every two variants, in the plan's order
 	Tasks       []TaskNumbers   // panel order; over counted evaluations
+	Secrets     []SecretHit     // what looks like a secret in the folder's text
 }
 
 // Row is an evaluation without its outcomes.
@@ -93,6 +95,7 @@ type summarizer struct {
 
 func newSummarizer(f *Frozen) *summarizer {
 	s := &summarizer{f: f, variant: map[batch.Digest]*VariantNumber{}}
+	s.sum.Secrets = slices.Clone(f.secrets)
 	s.sum.Tasks = make([]TaskNumbers, len(f.Tasks))
 	s.sum.Variants = make([]VariantNumber, len(f.Plan.Cells))
 	for i := range f.Plan.Cells {
@@ -127,6 +130,7 @@ func count(n *batch.Counts, s batch.SlotState) {
 func (s *summarizer) add(e *Evidence) {
 	s.sum.Evaluations = append(s.sum.Evaluations, Row{Evaluation: e.Evaluation, Measures: e.Measures, Artifacts: e.ArtifactState(),
 		HasAttempts: e.Attempts != nil, Unreadable: e.Unreadable, Missing: e.Missing})
+	s.sum.Secrets = append(s.sum.Secrets, e.Secrets...)
 	if !e.Counted {
 		return
 	}

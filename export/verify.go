@@ -15,18 +15,28 @@ import (
 type VerifyOptions struct {
 	DigestsOnly bool // compare bytes with the checksums, and no more
 	Workers     int  // files or evaluations read at once; 0 = as many as there are processors, at least 4
-	// Outputs recompute what the folder holds. What none of them makes is checked by its bytes alone.
+	// Outputs recompute what the folder holds. A folder with files of any other
+	// output is refused with a *SchemaError, unless DigestsOnly is set.
 	Outputs []Output
 }
 
 // Report is what Verify found.
 type Report struct {
-	Dir        string    `json:"dir"`
-	Name       string    `json:"name"`
-	Manifest   *Manifest `json:"-"`          // nil where it can't be read
-	Files      int       `json:"files"`      // whose bytes were compared
-	Bytes      int64     `json:"bytes"`      // of these files
+	Dir      string    `json:"dir"`
+	Name     string    `json:"name"`
+	Manifest *Manifest `json:"-"`     // nil where it can't be read
+	Files    int       `json:"files"` // whose bytes were compared
+	Bytes    int64     `json:"bytes"` // of these files
+	// DigestsOnly says that nothing but bytes was compared.
+	DigestsOnly bool `json:"digests_only"`
+
+	// Result is the digest of result.json, the one anchor outside of the folder:
+	// the parent run Batch has it as its tag benchbatch.result. "" = not readable.
+	Result batch.Digest `json:"result_sha256"`
+	Batch  string       `json:"batch"` // run id of the parent, as the manifest says; "" = not readable
+
 	Recomputed []string  `json:"recomputed"` // files whose content follows from the raw evidence
+	Unproven   []string  `json:"unproven"`   // files made from evidence that could not be recomputed; the notes say why
 	Findings   []Finding `json:"findings"`   // what does not hold
 	Notes      []string  `json:"notes"`      // what could not be checked, or was missing from the start
 }
@@ -43,8 +53,13 @@ func (r *Report) Err() error {
 // returns a *SchemaError for a format that this version does not know, and an
 // error of the file system where dir can't be read at all; everything else is in
 // the Report.
+//
+// What is proven is that the folder agrees with itself: every file is one that
+// result.json or an output accounts for, and follows from the evidence that
+// result.json froze. Whoever replaces evidence and result.json together is found
+// by Report.Result alone.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (*Report, error) {
-	v := &verifying{dir: dir, o: o, r: &Report{Dir: dir, Name: filepath.Base(dir)}}
+	v := &verifying{dir: dir, o: o, r: &Report{Dir: dir, Name: filepath.Base(dir), DigestsOnly: o.DigestsOnly}}
 	if err := v.bytes(ctx); err != nil {
 		return nil, err
 	}
@@ -96,6 +111,7 @@ func (v *verifying) bytes(ctx context.Context) error {
 			v.r.Bytes += f.Size
 		}
 	}
+	v.r.Result = v.files[batch.FileResult].Digest
 	v.compareSums(names)
 	return v.manifest(names)
 }
@@ -158,7 +174,7 @@ func (v *verifying) manifest(names []string) error {
 		v.find(fileManifest, "%v", err)
 		return nil
 	}
-	v.r.Manifest, v.r.Name = m, m.Name
+	v.r.Manifest, v.r.Name, v.r.Batch = m, m.Name, m.Batch
 	listed := map[string]bool{fileSums: true, fileManifest: true}
 	for _, f := range m.Files {
 		listed[f.Path] = true
@@ -182,6 +198,10 @@ func (v *verifying) mentionMissing() {
 			withheld++
 		case ReasonNotKept, ReasonNotFolder:
 		default:
+			if !m.Provisional {
+				v.find(f.File, "%s lists it as missing because %q: nothing of a frozen batch can be missing for that reason", fileManifest, f.Reason)
+				continue
+			}
 			v.note("%s was missing when the folder was written: %s", f.File, f.Reason)
 		}
 	}
@@ -195,37 +215,55 @@ func (v *verifying) mentionMissing() {
 
 // contents reads what the files hold, and recomputes it from the evidence.
 func (v *verifying) contents(ctx context.Context) error {
-	outputs := v.outputs()
+	outputs, err := v.outputs()
+	if err != nil {
+		return err
+	}
 	for _, o := range outputs {
 		v.read(ctx, o)
-	}
-	if slices.Contains(v.r.Manifest.Withheld, WithholdRaw) {
-		v.note("tables, report and counts could not be recomputed: the raw evidence is withheld")
-		return ctx.Err()
 	}
 	return v.recompute(ctx, outputs)
 }
 
-// outputs are those that make the formats which the folder has.
-func (v *verifying) outputs() []Output {
-	var known []Output
-	have := map[string]bool{}
+// outputs are those whose format the folder has. A newer format is refused: what
+// it holds is not known here. An older one is left unproven, and said. No other
+// reason keeps a file from being recomputed.
+func (v *verifying) outputs() ([]Output, error) {
+	var same []Output
+	m := v.r.Manifest
+	known := map[string]int{}
 	for _, o := range v.o.Outputs {
 		name, version := o.Format()
-		found, ok := v.r.Manifest.Formats[name]
-		if ok && found != version {
+		known[name] = version
+		switch found, ok := m.Formats[name]; {
+		case !ok:
+			v.note("the folder holds no %s", name)
+		case found == version:
+			same = append(same, o)
+		case found < 1:
+			v.find(fileManifest, "format %d of %s never was", found, name)
+		case found < version:
 			v.note("%s of format %d could not be recomputed: this version makes format %d; their bytes were compared", name, found, version)
-		} else if ok {
-			known = append(known, o)
-		}
-		have[name] = true
-	}
-	for _, name := range sortedKeys(v.r.Manifest.Formats) {
-		if !have[name] {
-			v.note("%s could not be recomputed: this program does not make them; their bytes were compared", name)
+			v.unproven(name)
 		}
 	}
-	return known
+	for _, name := range sortedKeys(m.Formats) {
+		if m.Formats[name] > known[name] && !v.bad[fileManifest] {
+			return nil, &SchemaError{File: name, Found: m.Formats[name], Known: known[name]}
+		}
+	}
+	for _, c := range m.Contents {
+		if m.Formats[c.Output] == 0 {
+			v.find(c.Path, "is of an output %q whose format %s does not name", c.Output, fileManifest)
+		}
+	}
+	return same, nil
+}
+
+func (v *verifying) unproven(output string) {
+	for _, c := range contentsOf(v.r.Manifest.Contents, output) {
+		v.r.Unproven = append(v.r.Unproven, c.Path)
+	}
 }
 
 // read compares what one output's files hold with the manifest.
@@ -294,12 +332,18 @@ func (v *verifying) document(name string) []byte {
 	return data
 }
 
-func (v *verifying) batch() (Batch, bool) {
-	bare := slices.Contains(v.r.Manifest.Withheld, WithholdInputs)
-	panel := panelPath
-	if bare {
-		panel = barePanel
+// batch is the documents as they stand in the folder; bare says that the panel is
+// not the frozen one: without inputs, or withheld with all that is raw.
+func (v *verifying) batch() (b Batch, bare bool) {
+	b = Batch{PlanJSON: v.document(batch.FilePlan), ResultJSON: v.document(batch.FileResult), SpecYAML: v.document(batch.FileSpec)}
+	withheld := v.r.Manifest.Withheld
+	switch {
+	case slices.Contains(withheld, WithholdRaw):
+		return b, true
+	case slices.Contains(withheld, WithholdInputs):
+		b.PanelJSONL = v.document(barePanel)
+		return b, true
 	}
-	return Batch{PlanJSON: v.document(batch.FilePlan), ResultJSON: v.document(batch.FileResult),
-		SpecYAML: v.document(batch.FileSpec), PanelJSONL: v.document(panel)}, bare
+	b.PanelJSONL = v.document(panelPath)
+	return b, false
 }

@@ -59,7 +59,7 @@ func (w *workdir) acquire() (bool, error) {
 		return false, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
+		_ = f.Close() // opened to be locked: nothing was written
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return false, nil
 		}
@@ -68,7 +68,7 @@ func (w *workdir) acquire() (bool, error) {
 	held, err1 := f.Stat()
 	now, err2 := os.Stat(w.path)
 	if err1 != nil || err2 != nil || !os.SameFile(held, now) {
-		f.Close()
+		_ = f.Close()
 		return false, nil
 	}
 	w.lock = f
@@ -80,7 +80,7 @@ func (w *workdir) discard() {
 	if w.path != "" {
 		os.RemoveAll(w.path)
 	}
-	w.lock.Close()
+	_ = w.lock.Close() // frees the lock, whatever it says
 }
 
 // clean removes working folders whose maker is gone. A folder that can't be

@@ -17,7 +17,9 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
-func outputs() []export.Output { return []export.Output{tables.Output{}, report.Output{}} }
+func outputs() []export.Output {
+	return []export.Output{tables.Output{}, tables.Queries{}, report.Output{}}
+}
 
 var small = exporttest.Shape{Agents: 2, Models: 2, Tasks: 12, Repeats: 3, Judges: 2, Attempts: true, Seed: 1}
 

@@ -23,7 +23,7 @@ func Terminal(s string) string {
 		return s
 	}
 	var b strings.Builder
-	each(s, func(_, r, _ rune) { b.WriteRune(r) }, b.WriteString)
+	each(s, func(_, r, _ rune) { b.WriteRune(r) }, &b)
 	return b.String()
 }
 
@@ -37,7 +37,7 @@ func HTML(s string) string {
 		default:
 			b.WriteRune(r)
 		}
-	}, b.WriteString)
+	}, &b)
 	return b.String()
 }
 
@@ -53,7 +53,7 @@ func Markdown(s string) string {
 		} else {
 			b.WriteRune(r)
 		}
-	}, b.WriteString)
+	}, &b)
 	return ordered(b.String())
 }
 
@@ -88,19 +88,19 @@ func ordered(s string) string {
 func entity(b *strings.Builder, r rune) { fmt.Fprintf(b, "&#%d;", r) }
 
 // each calls visible for every rune that may be shown, with its neighbours (0 at
-// the ends), and literal with a description of every other one.
-func each(s string, visible func(before, r, after rune), literal func(string) (int, error)) {
+// the ends), and writes a description of every other one to b.
+func each(s string, visible func(before, r, after rune), b *strings.Builder) {
 	var before rune
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		after, _ := utf8.DecodeRuneInString(s[i+n:])
 		switch {
 		case r == utf8.RuneError && n <= 1:
-			literal(fmt.Sprintf("⟨byte %02X⟩", s[i]))
+			fmt.Fprintf(b, "⟨byte %02X⟩", s[i])
 		case r == '\n' || r == '\t' || r == '\r':
 			visible(before, ' ', after)
 		case hidden(r):
-			literal(fmt.Sprintf("⟨U+%04X⟩", r))
+			fmt.Fprintf(b, "⟨U+%04X⟩", r)
 		default:
 			visible(before, r, after)
 		}

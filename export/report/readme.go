@@ -1,7 +1,7 @@
 package report
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/escape"
@@ -24,18 +24,37 @@ func readme(f *export.Frozen, s *export.Summary) string {
 	p.line("")
 	p.line("%d repeats planned = %d reused + %d done + %d failed + %d skipped + %d not started.", n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted)
 	p.line("")
-	p.WriteString(strings.TrimLeft(howTo, "\n"))
+	p.line("%s", check)
+	p.line("A folder proves no more than that it agrees with itself. What ties it to MLflow is result.json, whose SHA-256 is `%s`: the tag benchbatch.result of the run %s holds the same, and so should whatever else published this report. benchbatch verify prints it.", f.ResultDigest, escape.Markdown(f.Result.Batch))
+	p.line("")
+	p.line("%s", secrets(s))
+	p.WriteString(howTo)
 	return p.String()
 }
 
-const howTo = `
-## Check it
+// secrets says what the scan of the folder's text found.
+func secrets(s *export.Summary) string {
+	n, files := 0, map[string]bool{}
+	for _, h := range s.Secrets {
+		n += h.Count
+		files[h.File] = true
+	}
+	found := "found nothing"
+	if n > 0 {
+		found = fmt.Sprintf("**found %s in %s**, listed in manifest.json: look at them before you pass this folder on", many(n, "likely secret"), many(len(files), "file"))
+	}
+	return "A pattern scan of the text here (not of the bundles) for well-known shapes of keys and tokens " + found + ". A secret of another shape is not found by it."
+}
+
+const check = `## Check it
 
     sha256sum -c --quiet SHA256SUMS      # every byte
     benchbatch verify .                  # and that every number follows from raw/
 
 Neither needs a network, a server or the machine that wrote the folder.
+`
 
+const howTo = `
 ## Query it
 
     duckdb -f queries/01-grid.sql        # in this folder; the other files there are ready questions too

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -116,8 +117,7 @@ func openReader(name string) (*pqarrow.FileReader, error) {
 	}
 	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{BatchSize: batchRows}, memory.DefaultAllocator)
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("can't be read as Parquet: %w", err)
+		return nil, errors.Join(fmt.Errorf("can't be read as Parquet: %w", err), f.Close())
 	}
 	return r, nil
 }

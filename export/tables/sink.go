@@ -152,9 +152,9 @@ func (s *sink[T]) finish() (export.Content, error) {
 
 // abandon closes the file unfinished.
 func (s *sink[T]) abandon() {
-	s.wait()
+	_ = s.wait() // why it is abandoned is said already
 	if s.file != nil {
-		s.file.Close()
+		_ = s.file.Close()
 		s.file = nil
 	}
 }

@@ -115,7 +115,7 @@ func (b *builder) Finish(s *export.Summary) ([]export.Content, error) {
 		}
 		out = append(out, c)
 	}
-	return out, writeQueries(b.dir)
+	return out, nil
 }
 
 // Abandon closes all files as they are.

@@ -85,7 +85,28 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 		out = filepath.Join(a.Dir, out)
 	}
 	folder, err := export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs()})
-	return result, folder, err
+	if err != nil {
+		return result, folder, err
+	}
+	return result, folder, a.warnOfSecrets(folder)
+}
+
+// warnOfSecrets says what the scan of a folder found, by file.
+func (a *App) warnOfSecrets(folder string) error {
+	m, err := export.ReadManifest(folder)
+	if err != nil || len(m.Secrets.Found) == 0 {
+		return err
+	}
+	a.say("warning: a pattern scan found what looks like secrets in %s: look at them before you pass it on", cleanLine(folder))
+	const most = 5
+	for i, h := range m.Secrets.Found {
+		if i == most {
+			a.say("  and more: %s in all, listed in manifest.json", plural(len(m.Secrets.Found), "line"))
+			break
+		}
+		a.say("  %s", cleanLine(fmt.Sprintf("%s: %s, %s", h.File, h.Pattern, plural(h.Count, "time"))))
+	}
+	return nil
 }
 
 // documents reads a batch's frozen documents, each against its digest.

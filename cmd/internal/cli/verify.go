@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/benchbatch/benchbatch/export"
@@ -9,7 +11,9 @@ import (
 )
 
 // outputs is everything that a dated folder holds besides the evidence.
-func outputs() []export.Output { return []export.Output{tables.Output{}, tables.Queries{}, report.Output{}} }
+func outputs() []export.Output {
+	return []export.Output{tables.Output{}, tables.Queries{}, report.Output{}}
+}
 
 func (a *App) verifyCommand() *cobra.Command {
 	var o export.VerifyOptions
@@ -18,7 +22,11 @@ func (a *App) verifyCommand() *cobra.Command {
 		Short: "Check a dated folder with nothing but the folder",
 		Long: `verify checks every file's hash, that no file is missing or extra, and that every
 table and the report follow from the raw evidence. It needs no network and writes
-nothing. Exit code 5: something does not hold; the files are named.`,
+nothing. Exit code 5: something does not hold; the files are named.
+
+A folder proves no more than that it agrees with itself. What ties it to MLflow is
+the SHA-256 of result.json, which verify prints: it must be the tag
+benchbatch.result of the batch's parent run.`,
 		Example: "  benchbatch verify batches/support-bench-v1_2026-11-30_7f3a9c\n  benchbatch verify --digests FOLDER   the hashes alone, as sha256sum -c",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,6 +53,17 @@ func (a *App) showVerified(r *export.Report) {
 	if len(r.Findings) > 0 {
 		return // the error lists them
 	}
-	a.print("%s holds: %s (%s) match their hashes, %s recomputed from the raw evidence",
-		r.Name, plural(r.Files, "file"), bytesText(r.Bytes), plural(len(r.Recomputed), "file"))
+	files := fmt.Sprintf("%s (%s) match their hashes", plural(r.Files, "file"), bytesText(r.Bytes))
+	switch {
+	case r.DigestsOnly:
+		a.print("%s: %s; what they hold was not looked at", r.Name, files)
+	case len(r.Unproven) > 0:
+		a.print("%s holds in part: %s, %s recomputed from the raw evidence, %s not", r.Name, files, plural(len(r.Recomputed), "file"), plural(len(r.Unproven), "file"))
+	default:
+		a.print("%s holds: %s, %s recomputed from the raw evidence", r.Name, files, plural(len(r.Recomputed), "file"))
+	}
+	if r.Result != "" {
+		a.print("result.json has SHA-256 %s", r.Result)
+		a.print("%s", cleanLine("A folder proves only that it agrees with itself: in MLflow, tag benchbatch.result of run "+r.Batch+" must be the same."))
+	}
 }
