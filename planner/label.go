@@ -1,7 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,20 +15,25 @@ import (
 // LabelTaken says that a version label belongs to another recipe.
 type LabelTaken struct {
 	Benchmark, Version string
-	Run                string // the first valid repeat under the label
+	Run                string // the first valid repeat, or the frozen batch, under the label
+	Frozen             bool   // Run is a batch
 	Changes            []batch.Change
-	// Old and New are the recipes' digests.
+	// Old and New are the recipes' digests. Old is "" where it is not known.
 	Old, New batch.Digest
 }
 
 func (e *LabelTaken) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "version %q of %s is taken by another recipe (first repeat: run %s)\n", e.Version, e.Benchmark, e.Run)
+	what := "first repeat: run"
+	if e.Frozen {
+		what = "frozen batch: run"
+	}
+	fmt.Fprintf(&b, "version %q of %s is taken by another recipe (%s %s)\n", e.Version, e.Benchmark, what, e.Run)
 	for _, c := range e.Changes {
 		fmt.Fprintf(&b, "  %s: %s changed\n    was %s\n    is  %s\n", c.Part, strings.TrimPrefix(c.Item, "file "), orAbsent(c.Old), orAbsent(c.New))
 	}
 	if len(e.Changes) == 0 {
-		fmt.Fprintf(&b, "  recipe was %s\n         is  %s\n", e.Old, e.New)
+		fmt.Fprintf(&b, "  recipe was %s\n         is  %s\n", cmp.Or(string(e.Old), "another"), e.New)
 	}
 	b.WriteString("  give the spec a new version: then exactly the affected cells are missing; or undo the change")
 	return b.String()
@@ -41,16 +48,19 @@ func orAbsent(s string) string {
 
 // labelTaken explains the conflict from the plan of the batch that took the label.
 func labelTaken(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, h *ledger.LabelHolder) error {
-	e := &LabelTaken{Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Run: h.Entry.Info.RunID, Old: h.Recipe, New: r.Recipe}
-	if h.Entry.Batch != "" {
-		if parent, err := l.Batch(ctx, h.Entry.Batch); err == nil {
+	e := &LabelTaken{Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Run: h.Run, Frozen: h.Frozen, Old: h.Identity.Recipe, New: r.Recipe}
+	if h.Batch != "" {
+		if parent, err := l.Batch(ctx, h.Batch); err == nil {
 			if old, _, err := l.ReadPlan(ctx, parent); err == nil {
 				e.Changes = append(batch.Explain(batch.PartExecution, old.Execution, r.Execution), batch.Explain(batch.PartScoring, old.Scoring, r.Scoring)...)
 				return e
 			}
 		}
 	}
-	id := h.Entry.Identity
+	if h.Frozen {
+		return e
+	}
+	id := h.Identity
 	mine := r.Cells[0].Identity
 	if id.Execution != mine.Execution {
 		e.Changes = append(e.Changes, batch.Change{Part: batch.PartExecution, Item: "digest", Old: string(id.Execution), New: string(mine.Execution)})
@@ -87,6 +97,10 @@ func Explain(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, cell batch
 			continue
 		}
 		old, _, err := l.ReadPlan(ctx, b)
+		var damaged *ledger.PlanError
+		if errors.As(err, &damaged) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -63,43 +63,73 @@ func (l *Ledger) Looks(ctx context.Context, benchmark string, decision batch.Dig
 	return out, err
 }
 
-// LabelHolder is the first valid repeat of another recipe under a version label.
+// LabelHolder is what took a version label for another recipe.
 type LabelHolder struct {
-	Entry  Entry
-	Recipe batch.Digest
+	Run      string         // the first valid repeat under the label, or else the first frozen batch
+	Batch    string         // the batch that it belongs to, or is; "" = none of ours
+	Frozen   bool           // Run is a batch, whose repeats were measured under other labels
+	Identity batch.Identity // of the repeat; of a batch it is not known here
 }
 
-// Label finds who took a version label: the earliest valid repeat that carries it
-// with another recipe. Nil where it is free. The label "draft" is never taken.
+// Label finds who took a version label for another recipe: the earliest valid repeat
+// that carries it or, where all were measured under other labels, the earliest frozen
+// batch with a repeat. Nil where it is free. The label "draft" is never taken.
 func (l *Ledger) Label(ctx context.Context, benchmark, version string, recipe batch.Digest) (*LabelHolder, error) {
 	if l.experiment.ID == "" || version == draftLabel {
 		return nil, nil
 	}
-	runs, err := l.finished(ctx, 200, condition{key: TagVersion, value: version}, condition{key: TagBenchmark, value: benchmark},
-		condition{TagRecipe, recipe.Short(), true})
+	filter, err := where(condition{key: TagVersion, value: version}, condition{key: TagBenchmark, value: benchmark}, condition{TagRecipe, recipe.Short(), true})
 	if err != nil {
 		return nil, err
 	}
+	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, PageSize: labelled, Limit: labelled})
+	if err != nil {
+		return nil, err
+	}
+	var frozen *LabelHolder
 	for _, r := range runs {
-		id, err := readIdentity(r)
-		if err != nil {
-			continue // it never counts
-		}
-		e, err := entryOf(r, id.Recipe)
-		if err != nil {
+		if r.Tag(TagKind) == KindBatch {
+			if frozen == nil && parentOf(r).Frozen() && hasRepeat(r) {
+				frozen = &LabelHolder{Run: r.Info.RunID, Batch: r.Info.RunID, Frozen: true}
+			}
 			continue
 		}
-		counts := e.State.Counts()
-		if e.Foreign {
-			if counts, err = l.holdsRecord(ctx, e); err != nil {
-				return nil, err
-			}
+		e, ok, err := l.countsForLabel(ctx, r)
+		if err != nil {
+			return nil, err
 		}
-		if counts {
-			return &LabelHolder{Entry: e, Recipe: id.Recipe}, nil
+		if ok {
+			return &LabelHolder{Run: r.Info.RunID, Batch: e.Batch, Identity: e.Identity}, nil
 		}
 	}
-	return nil, nil
+	return frozen, nil
+}
+
+// labelled is how many runs with a label are looked at, oldest first.
+const labelled = 1000
+
+// hasRepeat says whether a frozen batch counts a repeat, as far as its metrics say.
+func hasRepeat(r mlflow.Run) bool {
+	done, known := r.Metric("batch/done")
+	reused, _ := r.Metric("batch/reused")
+	return !known || done+reused > 0
+}
+
+// countsForLabel says whether a run is a valid repeat of the recipe that it names.
+func (l *Ledger) countsForLabel(ctx context.Context, r mlflow.Run) (Entry, bool, error) {
+	id, err := readIdentity(r)
+	if err != nil {
+		return Entry{}, false, nil // it never counts
+	}
+	e, err := entryOf(r, id.Recipe)
+	if err != nil || e.Info.Status != mlflow.StatusFinished {
+		return e, false, nil
+	}
+	if !e.Foreign {
+		return e, e.State.Counts(), nil
+	}
+	ok, err := l.holdsRecord(ctx, e)
+	return e, ok, err
 }
 
 // holdsRecord says whether a run that benchbatch did not log has a record with

@@ -25,7 +25,7 @@ var frozen = map[string]batch.Digest{
 	"cell plain+small":          "0a6934608e2ff9ad491a997dfd0efef05d89f2f3232464dd647b70e97e6483dc",
 	"cell plain+south_lamp-27b": "7ae785617dfdcbd401251ba8f5acc8651b01c1ffd4b49415e4c819afc28eef4c",
 	"execution":                 "c4a09f9cb7e21496aeaff8c3c8d72273169b2884f889ca0efed2f36f0c00d1ca",
-	"key":                       "49b208d29b0bb706355500c44edf40e55fd4ae1e718b2aa951e6d5b4d794ff4b",
+	"key":                       "087ca9edca2df4a1eddf2a8861b1682e9f69fc83e522b9f5eefd5dab97cdddd8",
 	"model small":               "70a25fded5311e1cc8c361b8c20cdecd2c84622c7633ee04c1446260ab3ab56b",
 	"model south_lamp-27b":      "ef8b3e0f8d4061709789a16f1594691a8ce6b4b1cefa7fde1da38b649c0935ab",
 	"scoring":                   "d0d43528d490434dba0daa068a4dcc87b27bc21ce929bb5d183c7f43b710f711",

@@ -10,16 +10,19 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
-// batchKey says which batch this is: what is measured, how often, and how it is
-// decided. The order of agents, models, tasks and exclusions does not matter,
-// and what is at its default is left out, as in every digest.
+// batchKey says which batch this is: under which name and label, what is measured,
+// how often, and how it is decided. The order of agents, models, tasks and exclusions
+// does not matter, and what is at its default is left out, as in every digest.
 func (r *Resolved) batchKey() (batch.Digest, error) {
 	s, def := r.Spec, defaults()
 	cells := make([]string, len(r.Cells))
 	for i, c := range r.Cells {
 		cells[i] = c.String() + " " + string(c.Identity.Cell)
 	}
-	key := map[string]any{"scheme": batch.Scheme, "repeats": s.Repeats}
+	key := map[string]any{"scheme": batch.Scheme, "benchmark": s.Benchmark, "repeats": s.Repeats}
+	if s.Version != def.Version {
+		key["version"] = s.Version
+	}
 	setSorted(key, "cells", cells)
 	setSorted(key, "exclude", s.excludedVariants())
 	decision, err := changed(s.Decision, def.Decision)

@@ -15,8 +15,8 @@ type Spec struct {
 
 	at map[string]position // where each field is written
 
-	Benchmark  string       `yaml:"benchmark" class:"free"`  // an id; also the experiment's name
-	Version    string       `yaml:"version" class:"free"`    // a label; "draft" is never taken
+	Benchmark  string       `yaml:"benchmark" class:"batch"` // an id; also the experiment's name
+	Version    string       `yaml:"version" class:"batch"`   // a label; "draft" is never taken
 	Question   string       `yaml:"question" class:"free"`   // printed on every report
 	Experiment string       `yaml:"experiment" class:"free"` // MLflow experiment; default: the benchmark's name
 	Panel      string       `yaml:"panel" class:"free"`      // .jsonl or .csv; its tasks count, not its name
