@@ -23,11 +23,12 @@ func lonely(a, b []time.Time) int {
 	return n
 }
 
-// apart is step 5a: more than one run of either side is lonely. Unknown times are never apart.
+// apart is step 5a: more than one run of either side is lonely. Unknown times and
+// sides without a run are never apart.
 func (r *reading) apart(a, b int) bool {
 	if !r.timed {
 		return false
 	}
 	x, y := r.columns[a].started, r.columns[b].started
-	return lonely(x, y) > 1 || lonely(y, x) > 1
+	return len(x) > 0 && len(y) > 0 && (lonely(x, y) > 1 || lonely(y, x) > 1)
 }

@@ -267,3 +267,36 @@ func TestT33EqualPowerlessUndeclared(t *testing.T) {
 		assert.Equal(t, c.codes, p.Codes.Strings())
 	}
 }
+
+func TestT27Description(t *testing.T) {
+	d := build(t, t27())
+	x := Describe(d, t27Rule(), ruled(t, d, t27Rule()))
+	assert.Equal(t, 3, x.Repeats)
+	for i, want := range []struct{ mean, low, high, w, hat float64 }{
+		{.916667, .820881, 1, .083333, .75}, {.805556, .663962, .947149, .166667, .5},
+		{.444444, .256454, .632435, .25, .090909}, {.194444, .085388, .303501, .194444, 0}} {
+		s := x.Variants[i]
+		assert.InDelta(t, want.mean, s.Mean.Value, digits)
+		assert.InDelta(t, want.low, s.Mean.Interval.Low, digits)
+		assert.InDelta(t, want.high, s.Mean.Interval.High, digits)
+		assert.Equal(t, 11.0, s.Mean.DF)
+		near6(t, want.w, s.Rerun)
+		require.Len(t, s.PassHat, 3)
+		assert.InDelta(t, want.hat, s.PassHat[2].Mean.Value, digits)
+	}
+	c := x.Variants[2]
+	assert.InDeltaSlice(t, []float64{.416667, .505051, .416667}, c.RunMeans, digits)
+	assert.Equal(t, [2]int{11, 1}, [2]int{c.PassHat[2].Mean.Tasks, c.PassHat[2].Excluded})
+	assert.InDelta(t, .416667, c.Band.Low, digits)
+	assert.InDelta(t, .444444, c.Band.High, digits)
+	assert.True(t, c.Band.Dominates(ptr(.01), nil))
+	assert.False(t, c.Band.Dominates(ptr(.1), ptr(.3)))
+	assert.Equal(t, 12, x.Informative)
+	assert.Nil(t, x.Panel, "a hole leaves the panel unbalanced")
+	i, method := x.Variants[0].Preferred()
+	assert.Equal(t, ByWilson, method, "3 tasks fail")
+	assert.Less(t, i.High, 1.0)
+	_, method = x.Variants[2].Preferred()
+	assert.Equal(t, ByT, method)
+	assert.Len(t, x.Families, 8)
+}

@@ -2,14 +2,6 @@ package stats
 
 import "math"
 
-// ItemRest is F24 for one task: over variants, the correlation of their mean on
-// the task with their mean on the other tasks. means is by variant and task; a
-// variant without the task is left out. ok is false below 3 variants, or where
-// either side is constant. With M variants its SE is about 1/sqrt(M-1): show, never gate.
-func ItemRest(means [][]float64, has [][]bool, task int) (r float64, ok bool) {
-	return totals(means, has).itemRest(means, has, task)
-}
-
 // panelTotals is each variant's sum over its tasks, and their number.
 type panelTotals struct {
 	sum []float64
@@ -29,6 +21,10 @@ func totals(means [][]float64, has [][]bool) panelTotals {
 	return p
 }
 
+// itemRest is F24 for one task: over variants, the correlation of their mean on the
+// task with their mean on the other tasks. means is by variant and task; a variant
+// without the task is left out. ok is false below 3 variants, or where either side
+// is constant. With M variants its SE is about 1/sqrt(M-1): show, never gate.
 func (p panelTotals) itemRest(means [][]float64, has [][]bool, task int) (r float64, ok bool) {
 	var x, rest []float64
 	for v := range means {

@@ -1,5 +1,7 @@
 package stats
 
+import "math"
+
 // failuresDecide is F22: where scoring failures 0 changes the mark or the side of
 // a claim, nothing can be told. Where both readings can't tell, a difference that
 // changes its sign adds the code.
@@ -32,8 +34,12 @@ func FailureBand(sum float64, valid, failures int) (b Band, ok bool) {
 	return Band{Interval{sum / n, (sum + float64(failures)) / n}, valid, failures}, true
 }
 
-// Width is how far the failures alone could move the variant.
-func (b Band) Width() float64 { return b.High - b.Low }
+// Dominates says whether failures alone could move the variant by more than the
+// difference at hand, or by more than the margin. Nil leaves that comparison out.
+func (b Band) Dominates(difference, margin *float64) bool {
+	width := b.High - b.Low
+	return difference != nil && width > math.Abs(*difference)+guard || margin != nil && width > *margin+guard
+}
 
 // band is the variant's band over the runs of the second reading.
 func (v *variant) band(tasks int) *Band {

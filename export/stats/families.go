@@ -8,9 +8,9 @@ type FamilySummary struct {
 	Verdict Discrimination
 }
 
-// families is F24 for every family of the panel, in order of appearance. A task
-// without a family is none.
-func (d *Data) families(r *reading, rule Rule) []FamilySummary {
+// familyTasks lists the families of the panel with their tasks, in order of
+// appearance. A task without a family is none.
+func (d *Data) familyTasks() []FamilySummary {
 	var out []FamilySummary
 	place := map[string]int{}
 	for t, task := range d.tasks {
@@ -25,6 +25,12 @@ func (d *Data) families(r *reading, rule Rule) []FamilySummary {
 		}
 		out[i].Tasks = append(out[i].Tasks, t)
 	}
+	return out
+}
+
+// families is F24 for every family of the panel.
+func (d *Data) families(r *reading, rule Rule) []FamilySummary {
+	out := d.familyTasks()
 	parallel(len(out), func(i int) {
 		f := &out[i]
 		p, ok := FamilyTest(r.rows(f.Tasks), d.key("family/"+f.Family))

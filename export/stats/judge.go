@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 )
 
 // JudgeBias is F20 for one judge whose model is of a variant's own family.
@@ -18,42 +19,60 @@ type JudgeBias struct {
 
 // ownJudges applies F20 to every judge that shares a family with a variant, and
 // flips the pairs whose verdict hangs on it. A pair is looked at where one of its
-// variants is of the judge's family.
-func (d *Data) ownJudges(rule Rule, reference int, first []contest, pairs []Pair) []JudgeBias {
-	var out []JudgeBias
-	for j, judge := range d.judges {
-		bias := JudgeBias{Judge: j, Family: judge.Family}
-		own := make([]bool, len(d.variants))
-		for v := range d.variants {
-			if own[v] = judge.Family != "" && d.variants[v].family == judge.Family; own[v] {
-				bias.Variants = append(bias.Variants, v)
-			}
-		}
-		if len(bias.Variants) == 0 {
+// variants is of the judge's family; both sides are judged without it.
+func ownJudges(parts []*Data, rule Rule, reference int, first [][]contest, out []*Verdicts) {
+	for j := range parts[0].judges {
+		own := parts[0].ownVariants(j)
+		if len(own) == 0 {
 			continue
 		}
-		d.bias(&bias, own)
-		rest, why := d.without(j)
-		if bias.Recount = rest != nil; !bias.Recount {
-			bias.Why = why
-			out = append(out, bias)
-			continue
-		}
-		again := rest.read(false).judge(rule, reference)
-		for i := range again {
-			a, b := &first[i], &again[i]
-			if (own[a.a] || own[a.b]) && (a.mark != b.mark || a.winner != b.winner) {
-				pairs[i].flip(JudgeDependent)
-				bias.Turned++
+		found := make([]JudgeBias, len(parts))
+		var rest []*reading
+		for i, d := range parts {
+			found[i] = JudgeBias{Judge: j, Family: d.judges[j].Family, Variants: own}
+			d.bias(&found[i])
+			without, why := d.without(j)
+			if without == nil {
+				found[i].Why = why
+				without = d
+			} else {
+				found[i].Recount = true
 			}
+			rest = append(rest, without.read(false))
 		}
-		out = append(out, bias)
+		again := judge(rule, reference, rest...)
+		for i := range parts {
+			found[i].turn(first[i], again[i], out[i].Pairs)
+			out[i].Judges = append(out[i].Judges, found[i])
+		}
 	}
-	return out
+}
+
+// ownVariants lists the variants of the judge's family.
+func (d *Data) ownVariants(judge int) []int {
+	var own []int
+	for v := range d.variants {
+		if f := d.judges[judge].Family; f != "" && d.variants[v].family == f {
+			own = append(own, v)
+		}
+	}
+	return own
+}
+
+// turn flips the pairs of the judge's family whose verdict changes without it.
+func (b *JudgeBias) turn(with, without []contest, pairs []Pair) {
+	for i := range with {
+		x, y := &with[i], &without[i]
+		concerned := slices.Contains(b.Variants, x.a) || slices.Contains(b.Variants, x.b)
+		if concerned && (x.mark != y.mark || x.winner != y.winner) {
+			pairs[i].flip(JudgeDependent)
+			b.Turned++
+		}
+	}
 }
 
 // bias is F20's difference of differences: it removes a judge's plain severity.
-func (d *Data) bias(out *JudgeBias, own []bool) {
+func (d *Data) bias(out *JudgeBias) {
 	if len(out.Variants) == len(d.variants) {
 		out.Why = "no variant of another family"
 		return
@@ -64,7 +83,7 @@ func (d *Data) bias(out *JudgeBias, own []bool) {
 		var in, outside []float64
 		for v := range d.variants {
 			if e, ok := d.excess(v, t, out.Judge); ok {
-				if own[v] {
+				if slices.Contains(out.Variants, v) {
 					in = append(in, e)
 				} else {
 					outside = append(outside, e)

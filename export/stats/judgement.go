@@ -32,8 +32,25 @@ type contest struct {
 	inside bool // the difference lies inside the margin (TOST)
 }
 
-// judge applies steps 2 and 3 to every pair of a reading.
-func (r *reading) judge(rule Rule, reference int) []contest {
+// judge applies steps 2 and 3 to every pair of every reading. Readings given
+// together share one level: Holm runs over all their pairs.
+func judge(rule Rule, reference int, readings ...*reading) [][]contest {
+	out := make([][]contest, len(readings))
+	for i, r := range readings {
+		out[i] = r.measureAll(rule, reference)
+	}
+	places := adjust(out)
+	for i, r := range readings {
+		for j := range out[i] {
+			out[i][j].decide(rule, places, &r.shock)
+		}
+	}
+	return out
+}
+
+func (r *reading) judge(rule Rule, reference int) []contest { return judge(rule, reference, r)[0] }
+
+func (r *reading) measureAll(rule Rule, reference int) []contest {
 	contests := r.pairs(rule, reference)
 	parts := (len(contests) + pairsPerPart - 1) / pairsPerPart
 	parallel(parts, func(part int) {
@@ -42,21 +59,23 @@ func (r *reading) judge(rule Rule, reference int) []contest {
 			r.measure(&contests[i], rule, s)
 		}
 	})
-	places := r.adjust(contests)
-	for i := range contests {
-		contests[i].decide(rule, places, &r.shock)
-	}
 	return contests
 }
 
 // pairs lists all pairs in the order of the variants; the compared ones with the
-// reference are (candidate, reference).
+// reference are (candidate, reference). Chosen pairs are listed as they were chosen.
 func (r *reading) pairs(rule Rule, reference int) []contest {
-	m := len(r.columns)
-	contests := make([]contest, 0, m*(m-1)/2)
-	for a := range m {
-		for b := a + 1; b < m; b++ {
-			c := contest{a: a, b: b, compared: r.columns[a].k > 0 && r.columns[b].k > 0}
+	alive := func(a, b int) bool { return r.columns[a].k > 0 && r.columns[b].k > 0 }
+	var contests []contest
+	if rule.Compare == ChosenPairs {
+		for _, p := range rule.Pairs {
+			contests = append(contests, contest{a: p[0], b: p[1], compared: alive(p[0], p[1])})
+		}
+		return contests
+	}
+	for a := range r.columns {
+		for b := a + 1; b < len(r.columns); b++ {
+			c := contest{a: a, b: b, compared: alive(a, b)}
 			if rule.Compare == WithReference {
 				if a == reference {
 					c.a, c.b = b, a
@@ -108,24 +127,24 @@ func (r *reading) measure(c *contest, rule Rule, s *scratch) {
 }
 
 // adjust applies Holm to the three families of p-values and returns F.
-func (r *reading) adjust(contests []contest) int {
+func adjust(readings [][]contest) int {
+	var all []*contest
 	var p, list, tost []float64
-	for i := range contests {
-		if c := &contests[i]; c.compared {
-			p, list, tost = append(p, c.p), append(list, c.pList), append(tost, c.pTost)
+	for _, contests := range readings {
+		for i := range contests {
+			c := &contests[i]
+			c.pAdj, c.pListAdj, c.pTostAdj = 1, 1, 1
+			if c.compared {
+				all = append(all, c)
+				p, list, tost = append(p, c.p), append(list, c.pList), append(tost, c.pTost)
+			}
 		}
 	}
-	places := len(p)
 	p, list, tost = Holm(p), Holm(list), Holm(tost)
-	for i, j := 0, 0; i < len(contests); i++ {
-		c := &contests[i]
-		c.pAdj, c.pListAdj, c.pTostAdj = 1, 1, 1
-		if c.compared {
-			c.pAdj, c.pListAdj, c.pTostAdj = p[j], list[j], tost[j]
-			j++
-		}
+	for i, c := range all {
+		c.pAdj, c.pListAdj, c.pTostAdj = p[i], list[i], tost[i]
 	}
-	return places
+	return len(all)
 }
 
 // decide gives the pair the first mark of step 3 that holds, and its codes.

@@ -1,7 +1,5 @@
 package stats
 
-import "math"
-
 // Standing is where a candidate stands against the reference (F16).
 type Standing uint8
 
@@ -31,40 +29,47 @@ type NonInferiority struct {
 	Codes      Codes     // why it is inconclusive
 }
 
-// noninferiority is F16 over all candidates, from the first reading. Where the
-// pair is refused or flips (F20, F22), so does this.
-func noninferiority(first *reading, c []contest, second *reading, again []contest, pairs []Pair, rule Rule, reference int) []NonInferiority {
+// noninferiority is F16 over all candidates of all parts, from the first reading.
+// Where the pair is refused or flips (F20, F22), so does this.
+func noninferiority(rule Rule, reference int, first, second stage, out []*Verdicts) {
 	if reference < 0 {
-		return nil
+		return
 	}
-	var at []int // the pairs with the reference
-	for i := range c {
-		if c[i].a == reference || c[i].b == reference {
-			at = append(at, i)
+	for _, n := range first.candidates(rule, reference) {
+		p := &out[n.part].Pairs[n.pair]
+		if turned := p.Codes & (1<<ProviderFailuresDecide | 1<<JudgeDependent); turned != 0 {
+			n.Standing = Inconclusive
+			n.Codes |= turned
+		}
+		out[n.part].NonInferiority = append(out[n.part].NonInferiority, n.NonInferiority)
+	}
+	if second.readings == nil {
+		return
+	}
+	place := make([]int, len(out))
+	for _, n := range second.candidates(rule, reference) {
+		out[n.part].NonInferiority[place[n.part]].Second = &n.Standing
+		place[n.part]++
+	}
+}
+
+// standing is a candidate of one part with the place of its pair.
+type standing struct {
+	NonInferiority
+	part, pair int
+}
+
+// candidates is every candidate of every part, adjusted together and decided.
+func (s stage) candidates(rule Rule, reference int) []standing {
+	var out []standing
+	for part, contests := range s.contests {
+		for pair := range contests {
+			if c := &contests[pair]; c.a == reference || c.b == reference {
+				out = append(out, standing{candidate(c, rule, reference), part, pair})
+			}
 		}
 	}
-	out := make([]NonInferiority, len(at))
-	for j, i := range at {
-		out[j] = candidate(&c[i], rule, reference)
-	}
-	standings(out, first, c, at, rule)
-	for j, i := range at {
-		if pairs[i].Mark == CannotTell && pairs[i].Codes&(1<<ProviderFailuresDecide|1<<JudgeDependent) != 0 {
-			out[j].Standing = Inconclusive
-			out[j].Codes |= pairs[i].Codes & (1<<ProviderFailuresDecide | 1<<JudgeDependent)
-		}
-	}
-	if second == nil {
-		return out
-	}
-	turned := make([]NonInferiority, len(at))
-	for j, i := range at {
-		turned[j] = candidate(&again[i], rule, reference)
-	}
-	standings(turned, second, again, at, rule)
-	for j := range out {
-		out[j].Second = &turned[j].Standing
-	}
+	s.stand(out, rule)
 	return out
 }
 
@@ -90,43 +95,43 @@ func candidate(c *contest, rule Rule, reference int) NonInferiority {
 	return n
 }
 
-// standings adjusts and decides; at gives the contest of each candidate.
-func standings(out []NonInferiority, r *reading, c []contest, at []int, rule Rule) {
+// stand adjusts the candidates' p-values (Holm; a refused one keeps its place with
+// p = 1, one without any outcome has none) and decides.
+func (s stage) stand(out []standing, rule Rule) {
 	var ni, inf []float64
 	var who []int
 	for j := range out {
-		if r.columns[out[j].Candidate].k == 0 {
+		n := &out[j]
+		if rule.Margin == nil {
+			n.Codes = n.Codes.with(MarginUndeclared)
+		}
+		if s.readings[n.part].columns[n.Candidate].k == 0 {
 			continue
 		}
 		p, q := 1.0, 1.0
-		if out[j].PNI != nil {
-			p, q = *out[j].PNI, *out[j].PInf
+		if n.PNI != nil {
+			p, q = *n.PNI, *n.PInf
 		}
-		ni, inf, who = append(ni, math.Min(1, p)), append(inf, math.Min(1, q)), append(who, j)
+		ni, inf, who = append(ni, p), append(inf, q), append(who, j)
 	}
 	ni, inf = Holm(ni), Holm(inf)
-	alpha := rule.AlphaAtLook()
 	for i, j := range who {
-		n := &out[j]
-		if n.PNI != nil {
+		if n := &out[j]; n.PNI != nil {
 			n.PNIAdj, n.PInfAdj = ptr(ni[i]), ptr(inf[i])
-		}
-		switch {
-		case n.PNI == nil:
-		case significant(ni[i], alpha):
-			n.Standing = NonInferior
-			if k := &c[at[j]]; k.mark == Beats && k.winner == n.Candidate {
-				n.Standing = Superior
-			}
-		case significant(inf[i], alpha):
-			n.Standing = Inferior
-		default:
-			n.Codes = n.Codes.with(Powerless)
+			n.decide(&s.contests[n.part][n.pair], rule.AlphaAtLook())
 		}
 	}
-	if rule.Margin == nil {
-		for j := range out {
-			out[j].Codes = out[j].Codes.with(MarginUndeclared)
-		}
+}
+
+func (n *NonInferiority) decide(c *contest, alpha float64) {
+	switch {
+	case significant(*n.PNIAdj, alpha) && c.mark == Beats && c.winner == n.Candidate:
+		n.Standing = Superior
+	case significant(*n.PNIAdj, alpha):
+		n.Standing = NonInferior
+	case significant(*n.PInfAdj, alpha):
+		n.Standing = Inferior
+	default:
+		n.Codes = n.Codes.with(Powerless)
 	}
 }

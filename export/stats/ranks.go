@@ -37,7 +37,7 @@ func (v *Verdicts) rank(r *reading, rule Rule) {
 		better[p.Winner][1]++
 		apart[p.A*m+p.B], apart[p.B*m+p.A] = true, true
 	}
-	if !repeated {
+	if !repeated || rule.Compare == ChosenPairs {
 		return
 	}
 	v.Ranks = make([]*Rank, m)

@@ -119,7 +119,7 @@ func (c *contest) enlarge(r *reading, rule Rule, places int, price func(Repair, 
 	if difference == 0 {
 		return nil
 	}
-	alpha := 2 * alphaAt(rule.Alpha, rule.Look+1) / float64(max(1, places))
+	alpha := rule.nextLevel(places)
 	design := c.design(&r.shock, c.excess, rule.Scope, alpha)
 	var out []Repair
 	n, tasksHelp := design.TasksFor(difference, c.kA, c.kB)

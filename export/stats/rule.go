@@ -22,16 +22,19 @@ type Rule struct {
 	Reference string   // variant id; "" = none, and no non-inferiority
 	Compare   Compare
 	Scope     Scope
-	Look      int // 1 = the first batch of this question, 2 = the second, …
+	Look      int      // 1 = the first batch of this question, 2 = the second, …
+	Pairs     [][2]int // of ChosenPairs
 }
 
 // Compare says which pairs are compared.
 type Compare uint8
 
-// All pairs, or every variant with the reference only.
+// All pairs, every variant with the reference only, or the pairs listed in Pairs
+// (two dated batches of the same variants as one Data: each new with its old).
 const (
 	AllPairs Compare = iota
 	WithReference
+	ChosenPairs // no ranks, no letters
 )
 
 // DefaultRule is a rule at alpha .025 (one-sided), first look, no margin, all pairs.
@@ -51,6 +54,11 @@ func alphaAt(alpha float64, look int) float64 {
 // level is alpha_2, the two-sided level of a family of pairs.
 func (r Rule) level() float64 { return 2 * r.AlphaAtLook() }
 
+// nextLevel is a pair's two-sided level in the look in which a repair would be read.
+func (r Rule) nextLevel(places int) float64 {
+	return 2 * alphaAt(r.Alpha, r.Look+1) / float64(max(1, places))
+}
+
 func (r Rule) check(d *Data) (reference int, err error) {
 	if !(r.Alpha > 0 && r.Alpha <= 0.25) {
 		return -1, fmt.Errorf("alpha %v: must lie in (0, 0.25]", r.Alpha)
@@ -61,7 +69,7 @@ func (r Rule) check(d *Data) (reference int, err error) {
 	if r.Look < 1 || r.Look > 100 {
 		return -1, fmt.Errorf("look %d: must be 1 for the first batch of a question, and at most 100", r.Look)
 	}
-	if r.Scope > List || r.Compare > WithReference {
+	if r.Scope > List || r.Compare > ChosenPairs {
 		return -1, errors.New("scope or compare: not one of the constants")
 	}
 	reference = -1
@@ -72,6 +80,14 @@ func (r Rule) check(d *Data) (reference int, err error) {
 	}
 	if r.Reference != "" && reference < 0 {
 		return -1, fmt.Errorf("reference %q: not a variant of this batch", r.Reference)
+	}
+	if (len(r.Pairs) > 0) != (r.Compare == ChosenPairs) {
+		return -1, errors.New("pairs: to be listed for ChosenPairs, and only then")
+	}
+	for i, p := range r.Pairs {
+		if n := len(d.variants); p[0] == p[1] || min(p[0], p[1]) < 0 || max(p[0], p[1]) >= n {
+			return -1, fmt.Errorf("pair %d: %v: must be two of the %d variants", i+1, p, n)
+		}
 	}
 	if r.Compare == WithReference && reference < 0 {
 		return -1, errors.New("compare: reference: names no reference")

@@ -33,7 +33,7 @@ func Simulate(s Scenario, rule Rule, key Key, replicates int) (Calibration, erro
 	if err := s.check(); err != nil {
 		return Calibration{}, err
 	}
-	rule.Reference, rule.Compare = "", AllPairs
+	rule.Reference, rule.Compare, rule.Pairs = "", AllPairs, nil
 	if _, err := rule.check(&Data{}); err != nil {
 		return Calibration{}, err
 	}
@@ -43,7 +43,7 @@ func Simulate(s Scenario, rule Rule, key Key, replicates int) (Calibration, erro
 // Shuffle permutes the variants' labels within each task of a real batch, among
 // variants with the same number of counted runs: every separation is then false.
 func Shuffle(d *Data, rule Rule, key Key, replicates int) (Calibration, error) {
-	rule.Reference, rule.Compare = "", AllPairs
+	rule.Reference, rule.Compare, rule.Pairs = "", AllPairs, nil
 	if _, err := rule.check(d); err != nil {
 		return Calibration{}, err
 	}

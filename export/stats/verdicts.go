@@ -1,11 +1,13 @@
 package stats
 
+import "slices"
+
 // Verdicts is what a batch decides. Variants are indices into Data.Variants.
 type Verdicts struct {
 	Look     int     // 1 = first
 	Alpha    float64 // alpha_L, one-sided, after the price of earlier looks
 	Level    float64 // two-sided level of the family of pairs, 2 alpha_L
-	Compared int     // F: pairs that share the level
+	Compared int     // F: pairs that share the level, over all parts
 	Shock    Shock
 	Pairs    []Pair
 	Ranks    []*Rank  // by variant, nil = not measured; a nil slice: no pair with 3 repeats, no ranks
@@ -56,6 +58,7 @@ type Pair struct {
 	PTost    *float64 // equivalence; nil = no margin, or refused
 	PTostAdj *float64
 	MDE      *float64 // difference this pair would have shown with a chance of 80 %
+	Design   *Design  // what the pair tells about a next batch (F18), at the level of the next look; nil where Noise is
 
 	Mark         Mark
 	Winner       int // of a claim, else Nobody
@@ -92,39 +95,70 @@ type Rank struct{ Low, High int }
 // Decide applies the rule to the data. Errors are of the rule: a level, margin or
 // reference that means nothing. Empty data give verdicts that cannot tell.
 func Decide(d *Data, rule Rule) (*Verdicts, error) {
-	reference, err := rule.check(d)
+	all, err := decide(rule, d)
 	if err != nil {
 		return nil, err
 	}
-	first := d.read(false)
-	c := first.judge(rule, reference)
-	v := &Verdicts{Look: rule.Look, Alpha: rule.AlphaAtLook(), Level: rule.level(), Shock: first.shock.public(), Best: Nobody}
+	return all[0], nil
+}
+
+// decide applies the rule to parts of the data that share one level.
+func decide(rule Rule, parts ...*Data) ([]*Verdicts, error) {
+	reference, err := rule.check(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	first := readAll(parts, false)
+	c := judge(rule, reference, first...)
+	places := 0
 	for i := range c {
-		if c[i].compared {
-			v.Compared++
+		for j := range c[i] {
+			places += int(indicator(c[i][j].compared))
 		}
 	}
-	v.Pairs = make([]Pair, len(c))
-	for i := range c {
-		v.Pairs[i] = first.publish(&c[i], rule, v.Compared)
-	}
-	var second *reading
-	var again []contest
-	if d.differs() {
-		second = d.read(true)
-		again = second.judge(rule, reference)
-		for i := range v.Pairs {
-			v.Pairs[i].failuresDecide(&again[i])
+	out := make([]*Verdicts, len(parts))
+	for i, r := range first {
+		out[i] = &Verdicts{Look: rule.Look, Alpha: rule.AlphaAtLook(), Level: rule.level(), Compared: places,
+			Shock: r.shock.public(), Best: Nobody, Pairs: make([]Pair, len(c[i]))}
+		for j := range c[i] {
+			out[i].Pairs[j] = r.publish(&c[i][j], rule, places)
 		}
 	}
-	v.Judges = d.ownJudges(rule, reference, c, v.Pairs)
-	v.rank(first, rule)
-	v.NonInferiority = noninferiority(first, c, second, again, v.Pairs, rule, reference)
-	v.MedianMDE = medianMDE(v.Pairs)
-	for i := range v.Pairs {
-		v.Pairs[i].Repairs = d.repairs(&v.Pairs[i], &c[i], first, rule, v.Compared)
+	var second []*reading
+	var again [][]contest
+	if slices.ContainsFunc(parts, (*Data).differs) {
+		second = readAll(parts, true)
+		again = judge(rule, reference, second...)
+		for i := range out {
+			for j := range out[i].Pairs {
+				out[i].Pairs[j].failuresDecide(&again[i][j])
+			}
+		}
 	}
-	return v, nil
+	ownJudges(parts, rule, reference, c, out)
+	noninferiority(rule, reference, stage{first, c}, stage{second, again}, out)
+	for i, v := range out {
+		v.rank(first[i], rule)
+		v.MedianMDE = medianMDE(v.Pairs)
+		for j := range v.Pairs {
+			v.Pairs[j].Repairs = parts[i].repairs(&v.Pairs[j], &c[i][j], first[i], rule, places)
+		}
+	}
+	return out, nil
+}
+
+// stage is one reading of every part with its contests.
+type stage struct {
+	readings []*reading
+	contests [][]contest
+}
+
+func readAll(parts []*Data, failuresZero bool) []*reading {
+	out := make([]*reading, len(parts))
+	for i, d := range parts {
+		out[i] = d.read(failuresZero)
+	}
+	return out
 }
 
 func (s *shock) public() Shock {
@@ -144,6 +178,8 @@ func (r *reading) publish(c *contest, rule Rule, places int) Pair {
 	p.Interval, p.Method = r.interval(c)
 	if c.ok {
 		p.Noise = &Noise{Task: c.vTask, Rerun: c.vRerun, Run: c.decides.vRun, V: c.decides.v, DF: c.decides.df, WA: c.wA, WB: c.wB}
+		design := c.design(&r.shock, c.excess, rule.Scope, rule.nextLevel(places))
+		p.Design = &design
 		p.MDE = ptr(c.measured(c.decides, rule.level()/float64(max(1, places))))
 	}
 	if c.refused == 0 {
