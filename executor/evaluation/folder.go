@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,26 +12,38 @@ import (
 
 // Tree is the private folder of one process. Its parts are siblings, so that a
 // process that looks around its working folder sees nothing but its own files.
-type Tree struct{ Root string }
+type Tree struct {
+	Root string // its name can't be guessed, and the folder that holds it can't be listed
+}
 
-// NewTree makes a private folder, readable by its owner only, below workRoot or
-// (if that is "" or lies inside a git repository) below another temporary folder.
-// Its name, and so BENCHBATCH_JOB, tells the evaluation: what a killed launcher
-// left is found by it.
+// unlisted is the mode of the folder around a tree: whoever knows a name in it
+// gets there, but nobody is told a name.
+const unlisted = 0o300
+
+// NewTree makes a private folder below workRoot or (if that is "" or lies inside a
+// git repository) below another temporary folder. It lies in a folder of its own
+// that can't be listed, not even by another process of the same user that walks
+// through temporary folders: a runner does not come across the expected answers
+// in the job of a sibling evaluation's judge. The name of that folder, and so
+// BENCHBATCH_JOB, tells the evaluation: what a killed launcher left is found by it.
 func NewTree(workRoot, uuid string) (Tree, error) {
 	base, err := workBase(workRoot)
 	if err != nil {
 		return Tree{}, err
 	}
-	root, err := os.MkdirTemp(base, treePrefix(uuid))
+	outer, err := os.MkdirTemp(base, treePrefix(uuid))
 	if err != nil {
 		return Tree{}, err
 	}
-	t := Tree{root}
-	for _, d := range []string{t.Work(), t.Out(), t.Home(), t.Tmp()} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return t, errors.Join(err, t.Remove())
+	t := Tree{filepath.Join(outer, rand.Text())}
+	err = os.Chmod(outer, unlisted)
+	for _, d := range []string{t.Root, t.Work(), t.Out(), t.Home(), t.Tmp()} {
+		if err == nil {
+			err = os.Mkdir(d, 0o700)
 		}
+	}
+	if err != nil {
+		return t, errors.Join(err, t.Remove())
 	}
 	return t, nil
 }
@@ -53,18 +66,25 @@ func (t Tree) Job() string { return filepath.Join(t.Root, "job.json") }
 // File is another file or folder of the tree.
 func (t Tree) File(name string) string { return filepath.Join(t.Root, name) }
 
-// Remove deletes the tree, folders without write permission included.
+// Remove deletes the tree, its job first.
 func (t Tree) Remove() error {
-	if os.RemoveAll(t.Root) == nil {
+	_ = os.Remove(t.Job())
+	return removeAll(filepath.Dir(t.Root))
+}
+
+// removeAll deletes a folder, folders without permissions included.
+func removeAll(dir string) error {
+	_ = os.Chmod(dir, 0o700)
+	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(t.Root, func(p string, d fs.DirEntry, _ error) error {
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(p, 0o700)
 		}
 		return nil
 	})
-	return os.RemoveAll(t.Root)
+	return os.RemoveAll(dir)
 }
 
 func treePrefix(uuid string) string { return "benchbatch-" + uuid + "-" }
@@ -87,7 +107,7 @@ func RemoveLeft(workRoot, uuid string) error {
 	var all error
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), treePrefix(uuid)) {
-			all = errors.Join(all, Tree{filepath.Join(base, e.Name())}.Remove())
+			all = errors.Join(all, removeAll(filepath.Join(base, e.Name())))
 		}
 	}
 	return all

@@ -43,7 +43,7 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	b := newBench(t, 1, "")
 	require.NoError(t, exec.Command("git", "init", "-q", b.req.Spec.Dir).Run())
 	b.python("run.sh", snoop+scoreNothing)
-	b.script("judge.sh", `printf '{"task":"T-1","score":1}\n' > "$BENCHBATCH_OUT/outcomes.jsonl"`)
+	b.script("judge.sh", `grep -q expected-1 "$BENCHBATCH_JOB" && printf '{"task":"T-1","score":1}\n' > "$BENCHBATCH_OUT/outcomes.jsonl"`)
 	b.file("answers.txt", "expected-1", 0o644)
 	b.file("policies/refund.md", "refunds", 0o644)
 	b.file("policies/__pycache__/x.pyc", "cache", 0o644)
@@ -80,7 +80,8 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	assert.Equal(t, []any{"job.json", "stderr.log", "stdout.log", "work/.agent/brain/skills/a.md", "work/mine/prompt.md", "work/policies/refund.md", "work/run.sh"}, found["around"])
 	assert.NotContains(t, found["texts"], "expected-1")
 	assert.NotContains(t, found["texts"], b.req.Spec.Dir)
-	assert.Contains(t, b.bundle()["attempt-1/judge/job.json"], "expected-1", "the judge has the expected answer")
+	assert.Contains(t, b.bundle()["attempt-1/judge/job.json"], "question 1")
+	assert.NotContains(t, b.everything(), "expected-1", "the judge had the expected answer, the evidence has not")
 }
 
 // scoreNothing answers every task and leaves scoring to a judge.
@@ -177,6 +178,25 @@ func TestWorkRootInsideARepositoryIsNotUsed(t *testing.T) {
 	info, err := os.Stat(tree.Root)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestATreeIsNotFoundByListing(t *testing.T) {
+	base := t.TempDir()
+	tree, err := evaluation.NewTree(base, "u")
+	require.NoError(t, err)
+	info, err := os.Stat(filepath.Dir(tree.Root))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o300), info.Mode().Perm(), "nobody is told the name of what is in it")
+	other, err := evaluation.NewTree(base, "u")
+	require.NoError(t, err)
+	assert.NotEqual(t, filepath.Base(tree.Root), filepath.Base(other.Root))
+	assert.Len(t, filepath.Base(tree.Root), 26, "128 bits can't be guessed")
+	require.NoError(t, os.WriteFile(tree.Job(), nil, 0o600), "who knows the name gets there")
+	require.NoError(t, tree.Remove())
+	require.NoError(t, other.Remove())
+	left, err := os.ReadDir(base)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 func TestWhatAKilledLauncherLeftIsRemoved(t *testing.T) {

@@ -140,6 +140,7 @@ func (m *measurement) judgeProgram(names []string, j job, runnerOut string) (*pr
 	}
 	j.RunnerOut = p.tree.File("runner_out")
 	err = os.CopyFS(j.RunnerOut, os.DirFS(runnerOut))
+	p.job = j
 	if err == nil {
 		err = j.write(p.tree.Job())
 	}

@@ -18,6 +18,7 @@ import (
 type program struct {
 	tree    Tree
 	command []string
+	job     job
 	env     []string
 	stdin   string
 	memory  int64
@@ -73,7 +74,7 @@ func (m *measurement) program(command, names []string, j job, vars Allowed) (p *
 		}
 	}
 	env, err := Environ(tree, home, vars, m.req.Lookup)
-	return &program{tree: tree, command: command, env: env}, err
+	return &program{tree: tree, command: command, job: j, env: env}, err
 }
 
 // launch runs a program and records it. failed says why it did not start.
@@ -84,6 +85,9 @@ func (m *measurement) launch(ctx context.Context, s stage, p *program, limit tim
 		Stdout: p.tree.File("stdout.log"), Stderr: p.tree.File("stderr.log"),
 		Timeout: limit, Grace: m.req.Grace, CPUs: p.cpus, Memory: p.memory, MaxOutput: m.req.MaxOutput,
 	})
+	if s.Stage != "runner" {
+		p.forgetExpected()
+	}
 	if err != nil {
 		failed = m.red.Text(err.Error())
 		m.final = "the " + s.Stage + " did not start: " + failed
@@ -99,6 +103,17 @@ func (m *measurement) launch(ctx context.Context, s stage, p *program, limit tim
 	}
 	m.stages = append(m.stages, s)
 	return end, failed
+}
+
+// forgetExpected takes the expected answers out of the job of a judge or check
+// that has ended: the panel has them, and the evidence does not hand them on.
+func (p *program) forgetExpected() {
+	for i := range p.job.Tasks {
+		p.job.Tasks[i].Expected = nil
+	}
+	if p.job.write(p.tree.Job()) != nil {
+		_ = os.Remove(p.tree.Job())
+	}
 }
 
 // gather keeps what a program left: its output folder at out, its logs and job

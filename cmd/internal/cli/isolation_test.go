@@ -25,10 +25,13 @@ type spied struct {
 	Above []string          `json:"above"`
 	Git   int               `json:"git"` // exit code of git rev-parse
 	Job   map[string]any    `json:"job"`
+
+	Siblings int `json:"siblings"` // folders beside its own
 }
 
 // TestARunnerThatGoesLookingFindsNothing runs a spy below a launcher whose
-// environment, home and repository are full of what it looks for.
+// environment, home and repository are full of what it looks for, while the judge
+// of another evaluation has the expected answers.
 func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
@@ -36,8 +39,8 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Dir(s.spec))))
 	s.spec = filepath.Join(dir, "benchmark.yaml")
 	s.edit("benchmark.yaml", "python3, lib/run.py, --style, plain", "python3, lib/spy.py")
-	s.edit("benchmark.yaml", "\nprices:", "\njudge: {command: [python3, judge/judge.py]}\nprices:")
-	s.edit("benchmark.yaml", "repeats: 2", "repeats: 1")
+	s.edit("benchmark.yaml", "\nprices:", "\njudge: {command: [python3, judge/judge.py], pass_env: [ADDRESS]}\nprices:")
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // under a ceiling the first evaluation, whose cost nobody knows, runs alone
 	for from, to := range map[string]string{"spy.py": "lib/spy.py", "judge.py": "judge/judge.py"} {
 		b, err := os.ReadFile(filepath.Join("testdata", from))
 		require.NoError(t, err)
@@ -60,7 +63,7 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	var r ran
 	require.NoError(t, json.Unmarshal([]byte(got.out), &r))
-	assert.Equal(t, batch.Counts{Planned: 1, Done: 1}, r.Counts)
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
 	require.NotNil(t, r.Cells[0].Mean)
 	assert.InDelta(t, 1, *r.Cells[0].Mean, 1e-9, "the expected answers reached the judge")
 
@@ -80,6 +83,7 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	assert.Empty(t, f.Above, "no repository, spec or state above the working folder")
 	assert.NotZero(t, f.Git)
 	assert.Greater(t, len(f.Texts), 8)
+	assert.GreaterOrEqual(t, f.Siblings, 2, "the judge's folder is there")
 	for path, text := range f.Texts {
 		for _, needle := range []string{server, strings.TrimPrefix(server, "http://"), "needle-in", "tray 0", "tray 1"} {
 			assert.NotContains(t, text, needle, path)
