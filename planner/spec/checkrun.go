@@ -181,7 +181,8 @@ func (k *checker) checkURL(field, address string) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		k.c.add(field, "not an http or https address", "write https://HOST/v1/chat/completions or ${NAME}/v1/chat/completions")
 	} else if u.User != nil {
-		k.c.add(field, "holds a user or password", "put the key into an environment variable and name it in preflight.key")
+		pos := k.c.at[field]
+		k.c.addAt(position{line: pos.line, column: pos.column}, field, "holds a user or password", "put the key into an environment variable and name it in preflight.key")
 	}
 }
 

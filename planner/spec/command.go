@@ -60,8 +60,8 @@ func (k *checker) commandFiles(field string, words []string, part batch.Part) []
 	seen := map[string]bool{}
 	for i, w := range words {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		if rel, inside := strings.CutPrefix(w, k.s.Dir+"/"); inside {
-			k.c.add(at, "an absolute path into the spec's folder: what runs is a copy of it", "write ./"+plain(rel))
+		if rel, inside := k.absoluteInside(w); inside {
+			k.c.add(at, "an absolute path into the spec's folder: what runs is a copy of it", "write "+plain(relative(rel)))
 			continue
 		}
 		if i == 0 && !strings.Contains(w, "/") {

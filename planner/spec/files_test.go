@@ -3,6 +3,7 @@ package spec
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,6 +113,54 @@ func TestAbsolutePathIntoTheFolderIsRefused(t *testing.T) {
 	got := lines(t, filepath.Join(dir, "spec.yaml"), nil)
 	require.Len(t, got, 1)
 	assert.Contains(t, got[0], "an absolute path into the spec's folder: what runs is a copy of it; write ./run.sh")
+}
+
+// However it is written, what a command names by an absolute path into the folder
+// would be read in place, and be in no digest.
+func TestAbsolutePathsInWordsAreRefused(t *testing.T) {
+	outer := t.TempDir()
+	dir := filepath.Join(outer, "real", "bench")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "conf"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(outer, "real"), filepath.Join(outer, "link")))
+	require.NoError(t, os.Symlink(dir, filepath.Join(outer, "short")))
+	for name, text := range map[string]string{"lamps.csv": smallPanel, "run.sh": "", "conf/a.yaml": "", "a b.yaml": "", "elsewhere.yaml": ""} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	linked := filepath.Join(outer, "link", "bench")
+	for _, from := range []string{dir, linked} { // the spec's folder, as it is named
+		for word, want := range map[string]string{
+			"--config=" + dir + "/conf/a.yaml":                         "./conf/a.yaml",
+			"CONFIG=" + dir + "/conf/a.yaml":                           "./conf/a.yaml",
+			"--config=" + linked + "/conf/a.yaml":                      "./conf/a.yaml",
+			linked + "/run.sh":                                         "./run.sh",
+			filepath.Join(outer, "short") + "/conf/a.yaml":             "./conf/a.yaml",
+			dir + "/../bench/conf/a.yaml":                              "./conf/a.yaml",
+			outer + "//real/./bench/conf/not-there-yet.yaml":           "./conf/not-there-yet.yaml",
+			"--config=" + filepath.Join(outer, "short") + "/none.yaml": "./none.yaml",
+			dir + "/a b.yaml":                                          "./a b.yaml",
+			dir:                                                        ".",
+			"-I" + dir + "/conf":                                       "./conf",
+			"/usr/lib:" + dir + "/conf:/lib":                           "./conf",
+			"file://" + linked + "/conf/a.yaml":                        "./conf/a.yaml",
+			"cat '" + dir + "/conf/a.yaml' | head":                     "./conf/a.yaml",
+			"/usr/bin/env":                                             "",
+			"--config=/dev/null":                                       "",
+			"--at=" + outer + "/real/bench-2/conf":                     "",
+			outer:                                                      "",
+			"conf" + dir:                                               "",
+			"https://host" + dir:                                       "",
+		} {
+			spec := filepath.Join(from, "spec.yaml")
+			text := filesSpec + "runner: {command: [sh, " + strconv.Quote(word) + "]}\n"
+			require.NoError(t, os.WriteFile(spec, []byte(text), 0o600))
+			got := lines(t, spec, nil)
+			if want == "" {
+				assert.Empty(t, got, word)
+			} else if assert.Len(t, got, 1, word) {
+				assert.Contains(t, got[0], "an absolute path into the spec's folder: what runs is a copy of it; write "+want, word)
+			}
+		}
+	}
 }
 
 func TestSharedFiles(t *testing.T) {

@@ -44,7 +44,9 @@ func Load(path string, env func(string) (string, bool)) (*Spec, error) {
 	(&decoder{c}).decode(node, reflect.ValueOf(s).Elem(), "", "")
 	k := &checker{c: c, s: s, root: root, env: lookup(env)}
 	k.fillIn()
-	k.check()
+	if !k.checkHidden() {
+		k.check()
+	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}

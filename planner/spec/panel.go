@@ -51,7 +51,7 @@ func (k *checker) readPanel() {
 	}
 	c := k.c.sub(path.Join(path.Dir(k.s.Path), clean), 1)
 	raw = bytes.TrimPrefix(raw, bom)
-	if !checkText(c, raw) {
+	if !checkText(c, raw) || k.panelSecret(c, raw) {
 		return
 	}
 	p := &panelReader{c: c, lines: map[string]int{}}
@@ -62,6 +62,7 @@ func (k *checker) readPanel() {
 	if len(p.tasks) > maxTasks {
 		c.addAt(position{}, "", fmt.Sprintf("%d tasks: at most %d are allowed", len(p.tasks), maxTasks), "split the panel")
 	}
+	slices.SortStableFunc(p.tasks, func(a, b batch.Task) int { return strings.Compare(a.ID, b.ID) })
 	k.s.Tasks = p.tasks
 }
 
@@ -191,16 +192,28 @@ func setMember(t *batch.Task, m member) (message, remedy string) {
 			return "not a flag", "write true or false"
 		}
 	default:
+		value, message, remedy := canonical(m.value)
 		if m.name == "input" {
-			t.Input = json.RawMessage(m.value)
+			t.Input = value
 		} else {
-			t.Expected = json.RawMessage(m.value)
+			t.Expected = value
 		}
-		if number := inexact(m.value); number != "" {
-			return "the number " + short(number) + " is not kept exactly by every JSON reader", "write it in quotes"
-		}
+		return message, remedy
 	}
 	return "", ""
+}
+
+// canonical is a value as RFC 8785 writes it: what is hashed is what a program
+// gets. A value that can't be written so comes back as it is, with what is wrong.
+func canonical(v jsontext.Value) (value json.RawMessage, message, remedy string) {
+	if number := inexact(v); number != "" {
+		return json.RawMessage(v), "the number " + short(number) + " is not kept exactly by every JSON reader", "write it in quotes"
+	}
+	b, err := batch.Canonical(json.RawMessage(v))
+	if err != nil {
+		return json.RawMessage(v), "not JSON that every reader reads alike: " + plain(err.Error()), "write it plainly"
+	}
+	return b, "", ""
 }
 
 // add checks a task and keeps it.

@@ -100,7 +100,7 @@ func TestLanguageCodesAreTasks(t *testing.T) {
 	for _, task := range s.Tasks {
 		ids = append(ids, task.ID)
 	}
-	assert.Equal(t, []string{"no", "NO", "on", "off", "y", "n", "yes"}, ids)
+	assert.Equal(t, []string{"NO", "n", "no", "off", "on", "y", "yes"}, ids)
 }
 
 func TestPrices(t *testing.T) {

@@ -20,7 +20,7 @@ type Spec struct {
 	Question   string       `yaml:"question" class:"free"`   // printed on every report
 	Experiment string       `yaml:"experiment" class:"free"` // MLflow experiment; default: the benchmark's name
 	Panel      string       `yaml:"panel" class:"free"`      // .jsonl or .csv; its tasks count, not its name
-	Tasks      []batch.Task `yaml:"-" class:"execution"`     // read from Panel; expected answers are scoring, family and anchor batch
+	Tasks      []batch.Task `yaml:"-" class:"execution"`     // read from Panel, sorted by id, in canonical JSON; expected answers are scoring, family and anchor batch
 	Brain      string       `yaml:"brain" class:"batch"`     // a folder; "" = none
 	Repeats    int          `yaml:"repeats" class:"batch"`   // 1..1000, default 5
 	Agents     []Agent      `yaml:"agents" class:"agent"`    // default: one agent "default"
