@@ -185,7 +185,7 @@ func TestT31CoverageIsNotFailure(t *testing.T) {
 	second := d.read(true)
 	s := newScratch(10)
 	pp := second.pair(0, 1, s)
-	tt := pp.population(&second.shock, pairExcess(&second.columns[0], &second.columns[1]))
+	tt := pp.population(pp.shocks(&second.shock, pairExcess(&second.columns[0], &second.columns[1])))
 	assert.InDelta(t, .059200, tt.v, digits)
 	assert.InDelta(t, 6.848023, tt.df, digits)
 	band := d.variants[0].band(10)

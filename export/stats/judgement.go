@@ -88,9 +88,19 @@ func (r *reading) pairs(rule Rule, reference int) []contest {
 	return contests
 }
 
-// measure fills in a pair's numbers and its raw p-values; a refused pair has p = 1.
+// measure fills in a pair's numbers and its raw p-values.
 func (r *reading) measure(c *contest, rule Rule, s *scratch) {
 	c.pairing = r.pair(c.a, c.b, s)
+	if r.apart(c.a, c.b) {
+		c.refused = c.refused.with(MeasuredApart)
+	}
+	c.excess = pairExcess(&r.columns[c.a], &r.columns[c.b])
+	c.settle(rule, s, func() shockTerms { return c.shocks(&r.shock, c.excess) })
+}
+
+// settle applies step 2 and makes the tests; a refused contest has p = 1. The
+// units' differences stand in s.
+func (c *contest) settle(rule Rule, s *scratch, shocks func() shockTerms) {
 	c.winner = Nobody
 	c.pT, c.pFlip, c.p, c.pList, c.pTost = 1, 1, 1, 1, 1
 	if min(c.kA, c.kB) < minRepeats || !c.rerun {
@@ -99,18 +109,15 @@ func (r *reading) measure(c *contest, rule Rule, s *scratch) {
 	if c.tasks < minTasks {
 		c.refused = c.refused.with(TooFewTasks)
 	}
-	if r.apart(c.a, c.b) {
-		c.refused = c.refused.with(MeasuredApart)
-	}
 	c.ok = c.tasks > 1 && c.rerun && min(c.kA, c.kB) > 1
 	if !c.ok {
 		return
 	}
-	c.excess = pairExcess(&r.columns[c.a], &r.columns[c.b])
-	c.onList = c.list(&r.shock, c.excess)
+	x := shocks()
+	c.onList = c.list(x)
 	c.decides = c.onList
 	if rule.Scope == Population {
-		c.decides = c.population(&r.shock, c.excess)
+		c.decides = c.population(x)
 	}
 	if c.refused != 0 {
 		return

@@ -176,28 +176,40 @@ type test struct {
 	df    float64
 }
 
-// population is F9's decision variance: task sampling or rerun noise, whichever
-// is larger, and run shocks.
-func (p *pairing) population(s *shock, excess float64) test {
-	return p.combine(math.Max(p.vTask, p.vRerun), p.dfTask, s, excess)
+// shockTerms is what run shocks add to F9.
+type shockTerms struct {
+	vRun float64 // V_c
+	raw  float64 // (c (sigma2_run + E))²/nu': the run spread is an estimate too
+	own  float64 // (V_c - c sigma2_run)²/max(1, k_A+k_B-5)
 }
 
-// list is the same for "on exactly these tasks": rerun noise and run shocks.
-func (p *pairing) list(s *shock, excess float64) test {
-	return p.combine(p.vRerun, float64(p.tasks-1), s, excess)
-}
-
-func (p *pairing) combine(vm, dfm float64, s *shock, excess float64) test {
+// shocks is V_c and its share of F9's degrees of freedom for one pair.
+func (p *pairing) shocks(s *shock, excess float64) shockTerms {
 	c := 1/float64(p.kA) + 1/float64(p.kB)
-	t := test{vMean: vm, vRun: c * math.Max(s.excess, excess)}
-	t.v = vm + t.vRun
 	nu := s.nu
 	if nu < 12 {
 		nu = math.Max(1, nu-1)
 	}
-	raw := c * (s.excess + s.expected)
-	own := t.vRun - float64(c*s.excess)
-	t.df = t.v * t.v / (vm*vm/dfm + raw*raw/nu + own*own/math.Max(1, float64(p.kA+p.kB-5)))
+	x := shockTerms{vRun: c * math.Max(s.excess, excess)}
+	raw, own := c*(s.excess+s.expected), x.vRun-float64(c*s.excess)
+	x.raw, x.own = raw*raw/nu, own*own/math.Max(1, float64(p.kA+p.kB-5))
+	return x
+}
+
+// population is F9: task sampling or rerun noise, whichever is larger, and run shocks.
+func (p *pairing) population(x shockTerms) test {
+	if p.vRerun > p.vTask {
+		return p.list(x)
+	}
+	return x.test(p.vTask, p.dfTask)
+}
+
+// list is the same for "on exactly these tasks": rerun noise and run shocks.
+func (p *pairing) list(x shockTerms) test { return x.test(p.vRerun, float64(p.tasks-1)) }
+
+func (x shockTerms) test(vm, dfm float64) test {
+	t := test{vMean: vm, vRun: x.vRun, v: vm + x.vRun}
+	t.df = t.v * t.v / (vm*vm/dfm + x.raw + x.own)
 	return t
 }
 

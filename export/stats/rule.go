@@ -17,7 +17,7 @@ const (
 
 // Rule is the decision rule of section 3, frozen before the run.
 type Rule struct {
-	Alpha     float64  // one-sided level of the first look, in (0, 0.25]; pairs are tested two-sided at twice that
+	Alpha     float64  // one-sided level of the first look, in (0, 0.5); pairs are tested two-sided at twice that
 	Margin    *float64 // smallest difference that matters, in (0,1); nil = not declared
 	Reference string   // variant id; "" = none, and no non-inferiority
 	Compare   Compare
@@ -60,8 +60,8 @@ func (r Rule) nextLevel(places int) float64 {
 }
 
 func (r Rule) check(d *Data) (reference int, err error) {
-	if !(r.Alpha > 0 && r.Alpha <= 0.25) {
-		return -1, fmt.Errorf("alpha %v: must lie in (0, 0.25]", r.Alpha)
+	if !(r.Alpha > 0 && r.Alpha < 0.5) {
+		return -1, fmt.Errorf("alpha %v: must lie in (0, 0.5)", r.Alpha)
 	}
 	if r.Margin != nil && !(*r.Margin > 0 && *r.Margin < 1) {
 		return -1, fmt.Errorf("margin %v: must lie in (0, 1), the range of a difference of scores", *r.Margin)
