@@ -87,7 +87,7 @@ func TestForgedManifest(t *testing.T) {
 		}, "report.md"},
 		"tables not declared": {func(string) {}, func(m *export.Manifest) { drop(m, "tables") }, "tables/outcomes.parquet"},
 		"question": {func(d string) { swap(t, filepath.Join(d, "queries", "01-grid.sql"), "SELECT", "SELECT 1 AS one,") },
-			func(m *export.Manifest) {}, "queries/01-grid.sql"},
+			func(*export.Manifest) {}, "queries/01-grid.sql"},
 		"questions not declared": {func(string) {}, func(m *export.Manifest) { drop(m, "queries") }, "queries/01-grid.sql"},
 		"page of its own": {func(d string) {
 			require.NoError(t, os.WriteFile(filepath.Join(d, "VERDICT.md"), []byte("agent-1 wins\n"), 0o666))

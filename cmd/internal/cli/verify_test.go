@@ -73,7 +73,7 @@ func stranger(t *testing.T, env []string, args ...string) said {
 }
 
 // verifiedByAnyone moves the folder, protects it, and lets another user verify it.
-func verifiedByAnyone(t *testing.T, s *shell, r ran) {
+func verifiedByAnyone(t *testing.T, _ *shell, r ran) {
 	dir := open(t)
 	moved := filepath.Join(dir, "elsewhere")
 	require.NoError(t, os.CopyFS(moved, os.DirFS(r.Folder)))
