@@ -14,7 +14,8 @@ import (
 )
 
 // freeze plans anew and, where every slot has its fate, stores the result. Where
-// another launcher of the batch was first, its result is the batch's.
+// another launcher of the batch was first, its result is the batch's. A batch of
+// which no model answered stays open: there is nothing to freeze.
 func (r *runner) freeze(ctx context.Context, report *Report) error {
 	in := r.Input
 	in.Join, in.Confirm = r.parent.Info.RunID, true
@@ -30,7 +31,7 @@ func (r *runner) freeze(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	if result.Counts.NotStarted > 0 {
+	if c := result.Counts; c.NotStarted > 0 || c.Skipped == c.Planned {
 		return r.Ledger.SetNote(ctx, r.parent, endNote(p, result.Counts, false))
 	}
 	body, err := json.MarshalIndent(result, "", " ")

@@ -131,13 +131,30 @@ func TestTheCeilingEndsABatch(t *testing.T) {
 	assert.Len(t, s.starts(), 8)
 }
 
+// TestNoModelAnswers leaves a batch open of which nothing could be measured.
+func TestNoModelAnswers(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.edit("benchmark.yaml", "prices: prices.yaml", "preflight: {kind: command, command: [test, -e, answers]}\nprices: prices.yaml")
+	got := s.run("run", s.spec)
+	assert.Equal(t, ExitIncomplete, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "no model answered: nothing was started, and the batch stays open")
+	assert.Contains(t, got.out, "8 planned = 0 reused + 0 done + 0 failed + 8 skipped + 0 not started; 0 evaluations started now")
+	open := s.plan()
+	assert.False(t, open.Finished)
+
+	s.edit("benchmark.yaml", "preflight: {kind: command, command: [test, -e, answers]}\n", "")
+	r := s.measure()
+	assert.Equal(t, open.Batch, r.Batch, "the same batch goes on")
+	assert.Equal(t, 8, r.Started)
+}
+
 func TestAnUnknownCostAndACeiling(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
 	s.faults(map[string]any{"cost": nil})
 	got := s.run("run", s.spec)
 	assert.Equal(t, ExitIncomplete, got.code)
-	assert.Contains(t, got.stderr, "the cost of quick+m-one is unknown, so the ceiling of $100.00 can't be kept; let the runner report cost_usd, or remove budget.ceiling_usd")
+	assert.Contains(t, got.stderr, "the cost of quick+m-one is unknown, so the ceiling of $100.00 can't be kept; let the runner (and each model judge) report cost_usd, or remove budget.ceiling_usd")
 	assert.Len(t, s.starts(), 1)
 
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")

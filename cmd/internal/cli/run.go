@@ -257,6 +257,8 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 			return out, errInterrupted
 		case report.Budget != "":
 			return out, incomplete{report.Budget}
+		case out.Counts.Skipped == out.Counts.Planned:
+			return out, incomplete{"no model answered: nothing was started, and the batch stays open; run again when one does"}
 		case f.only != nil:
 			return out, incomplete{fmt.Sprintf("%s failed, %d skipped, %d not started: the batch is unfinished; run without --only to finish it",
 				plural(out.Counts.Failed, "evaluation"), out.Counts.Skipped, out.Counts.NotStarted)}

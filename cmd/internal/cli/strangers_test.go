@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/benchbatch/benchbatch/executor"
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -171,9 +172,8 @@ func TestRunsLeftRunning(t *testing.T) {
 	s, _ := fakeShell(t)
 	s.edit("benchmark.yaml", "repeats: 2", "repeats: 1")
 	h := s.hashes()[0]
-	host, err := os.Hostname()
-	require.NoError(t, err)
-	dead := s.logRun(mlflow.StatusRunning, tagsOf(h, map[string]string{"benchbatch.launcher": strings.ReplaceAll(host, "/", "_") + "/4194305/1"}), nil)
+	place, _, _ := strings.Cut(executor.Launcher(), "/")
+	dead := s.logRun(mlflow.StatusRunning, tagsOf(h, map[string]string{"benchbatch.launcher": place + "/4194305/1"}), nil)
 	elsewhere := s.logRun(mlflow.StatusRunning, tagsOf(h, map[string]string{"benchbatch.launcher": "far-away/77/1"}), nil)
 	scheduled := s.logRun(mlflow.StatusScheduled, tagsOf(h, nil), nil)
 
