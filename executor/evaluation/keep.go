@@ -159,7 +159,8 @@ func (k *keeper) text(at string, b []byte) error {
 }
 
 // add writes at most limit bytes of a file. What is beyond is cut, with as much
-// again as a secret is long, so that no part of one is left at the end.
+// again as a secret can be long, so that no part of one is left at the end. A
+// file of exactly limit bytes may have been cut by the launcher.
 func (k *keeper) add(at string, src *os.File, limit int64) (bool, error) {
 	if k.files <= 0 {
 		k.skip(at, "the bundle holds its largest number of files")
@@ -169,7 +170,7 @@ func (k *keeper) add(at string, src *os.File, limit int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	cut := info.Size() > limit
+	cut := info.Size() >= limit && info.Size() > 0
 	if cut {
 		limit = max(0, limit-int64(k.red.max))
 		k.skipped = append(k.skipped, fmt.Sprintf("%s was cut from %d to %d bytes", safeName(at), info.Size(), limit))

@@ -104,3 +104,35 @@ printf '{"task":"T-1","score":1}\n' > "$BENCHBATCH_OUT/outcomes.jsonl"`)
 		assert.Contains(t, problems, want)
 	}
 }
+
+func TestEscapedSecretsAreInNothingThatIsKept(t *testing.T) {
+	b := newBench(t, 3, `cat > "$BENCHBATCH_OUT/outcomes.jsonl" <<'X'
+{"task":"T-1","error":{"class":"provider","message":"401 bad key sk-abc\/def\u003dghi012345 A: sk-abc\u002fdef\u003Dghi012345"}}
+{"task":"T-2","score":1,"judges":[{"name":"j","score":1,"rationale":"sk-abc\/def=ghi012345"}],"flags":[{"audit":"a","evidence":"sk\u002dabc/def=ghi012345"}],"served":{"model":"sk-abc\/def=ghi012345"}}
+{"task":"T-3","error":{"class":"sk-abc\/def=ghi012345"}}
+X
+echo '{"body":"{\"key\":\"sk-abc\\\/def\\u003dghi012345\"}"}' >&2
+`)
+	b.env["KEY"] = "sk-abc/def=ghi012345"
+	b.req.Spec.Runner.Secrets = []string{"KEY"}
+	m := b.measure()
+	all := b.everything() + m.Reason + m.LogTail + strings.Join(m.Problems, "\n") + asJSON(t, m.Outcomes) + asJSON(t, m.Attempts)
+	assert.NotContains(t, all, "ghi012345")
+	assert.Equal(t, "401 bad key [redacted:KEY] A: [redacted:KEY]", m.Outcomes[0].Error.Message)
+	assert.Equal(t, "[redacted:KEY]", m.Outcomes[1].Judges[0].Rationale)
+	assert.Contains(t, m.LogTail, `{\"key\":\"[redacted:KEY]\"}`)
+}
+
+// The launcher cuts a log at its limit, wherever that is.
+func TestALogThatWasCutEndsWithNoPartOfASecret(t *testing.T) {
+	b := newBench(t, 1, `head -c 99985 /dev/zero | tr '\0' x; printf 'sk-0123456789-abcdefghij%0200000d' 7; sleep 0.2
+printf '{"task":"T-1","score":1}\n' > "$BENCHBATCH_OUT/outcomes.jsonl"`)
+	b.env["KEY"] = "sk-0123456789-abcdefghij"
+	b.req.Spec.Runner.Secrets = []string{"KEY"}
+	b.req.MaxOutput = 100_000
+	m := b.measure()
+	files := b.bundle()
+	assert.Contains(t, files["problems.txt"], "was dropped")
+	assert.Greater(t, len(files["attempt-1/runner/stdout.log"]), 90_000)
+	assert.NotContains(t, files["attempt-1/runner/stdout.log"]+m.LogTail, "sk-0")
+}

@@ -156,16 +156,28 @@ func (m *measurement) endOf(path string) string {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil {
-		_, _ = f.Seek(max(0, info.Size()-tailBytes-int64(m.red.max)), io.SeekStart)
-	}
+	size := m.wholeLog(f)
+	from := max(0, size-tailBytes-int64(m.red.max))
 	var b bytes.Buffer
-	if _, err := m.red.Copy(&b, f); err != nil {
+	if _, err := m.red.Copy(&b, io.NewSectionReader(f, from, size-from)); err != nil {
 		return ""
 	}
 	s := b.Bytes()
 	s = s[max(0, len(s)-tailBytes):]
 	return printable(string(s))
+}
+
+// wholeLog is how much of a log can be shown, in bytes: of one that reached its
+// limit not the end, where half a secret may stand.
+func (m *measurement) wholeLog(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	if size := info.Size(); size < m.req.MaxOutput {
+		return size
+	}
+	return max(0, m.req.MaxOutput-int64(m.red.max))
 }
 
 // printable keeps lines and replaces other control characters.

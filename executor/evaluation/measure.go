@@ -84,7 +84,7 @@ func newMeasurement(r *Request) (*measurement, error) {
 	if _, err := os.Lstat(filepath.Join(r.Dir, FileMeasured)); err == nil {
 		return nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
 	}
-	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
+	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup, r.MLflowEnv), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
 	var err error
 	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
 		return nil, err

@@ -21,9 +21,11 @@ type lines struct {
 	of       map[string]outcome.Outcome // valid lines
 	refused  map[string]string          // task → why its line does not count
 	problems []string                   // every refused line, with its number
+	red      *Redactor
 }
 
 func (l *lines) refuse(n int, task, why string) {
+	why = l.red.Text(why) // it can quote what was decoded
 	l.problems = append(l.problems, fmt.Sprintf("%s line %d: %s", batch.FileOutcomes, n, why))
 	if task == "" {
 		return
@@ -37,7 +39,7 @@ func (l *lines) refuse(n int, task, why string) {
 // readLines reads the outcomes.jsonl of an output folder. A file that is absent
 // has no lines. Secrets are redacted before a line is looked at.
 func (m *measurement) readLines(out string, tasks []batch.Task) *lines {
-	l := &lines{of: map[string]outcome.Outcome{}, refused: map[string]string{}}
+	l := &lines{of: map[string]outcome.Outcome{}, refused: map[string]string{}, red: m.red}
 	f, err := openRegular(out, batch.FileOutcomes)
 	if errors.Is(err, os.ErrNotExist) {
 		return l
@@ -93,6 +95,7 @@ func (l *lines) line(n int, b []byte, wanted map[string]bool, seen map[string]in
 		l.refuse(n, task, err.Error())
 		return
 	}
+	l.red.outcome(&o)
 	o.State, o.Attempt = "", 0 // ours to say
 	l.of[task] = o
 }

@@ -2,14 +2,14 @@ package evaluation
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
@@ -19,17 +19,53 @@ import (
 const MinSecret = 8
 
 // Redactor replaces secrets by [redacted:NAME], in the forms in which they
-// usually turn up: plain, URL-escaped, in JSON, and base64 wherever it starts.
+// usually turn up: plain, base64 wherever it starts, and each of them with any
+// of its characters escaped as JSON or URLs do, more than once too.
 type Redactor struct {
-	forms []form // longest first
-	max   int    // length of the longest, bytes
+	forms []form
+	max   int // length of the longest with every character escaped, bytes
 }
 
-type form struct{ value, by []byte }
+type form struct {
+	value []byte
+	plain []byte // value as plain shows it; nil = too short to be looked for
+	by    []byte
+}
 
 // NewRedactor knows the values of all secrets that the spec names: those of
-// runner and judge and the preflight keys; and the tracking server's credentials.
-func NewRedactor(s *spec.Spec, lookup Lookup) *Redactor {
+// runner and judge and the preflight keys; the credentials of the tracking
+// server, from lookup and from mlflowEnv (NAME=value, given to the runner); and
+// passwords in the addresses that the spec passes.
+func NewRedactor(s *spec.Spec, lookup Lookup, mlflowEnv []string) *Redactor {
+	r := &Redactor{}
+	for _, name := range secretNames(s) {
+		if v, ok := lookup(name); ok {
+			r.add(name, v)
+		}
+	}
+	for _, name := range addressNames(s) {
+		if v, ok := lookup(name); ok {
+			r.addAddress(name, v)
+		}
+	}
+	for _, e := range mlflowEnv {
+		name, v, _ := strings.Cut(e, "=")
+		if credential.MatchString(name) {
+			r.add(name, v)
+		}
+		r.addAddress(name, v)
+	}
+	slices.SortStableFunc(r.forms, func(a, b form) int { return len(b.value) - len(a.value) })
+	if len(r.forms) > 0 {
+		r.max = maxEscape * len(r.forms[0].value)
+	}
+	return r
+}
+
+// credential matches variables that hold one.
+var credential = regexp.MustCompile(`PASSWORD|TOKEN|SECRET|CREDENTIAL|KEY`)
+
+func secretNames(s *spec.Spec) []string {
 	names := append(slices.Clone(s.Runner.Secrets), "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 	if s.Judge != nil {
 		names = append(names, s.Judge.Secrets...)
@@ -42,80 +78,61 @@ func NewRedactor(s *spec.Spec, lookup Lookup) *Redactor {
 			names = append(names, m.Preflight.Key)
 		}
 	}
-	r := &Redactor{}
-	seen := map[string]bool{}
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		if v, ok := lookup(name); ok && len(v) >= MinSecret && !seen[v] {
-			seen[v] = true
-			r.add(name, v)
-		}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+func addressNames(s *spec.Spec) []string {
+	names := append(slices.Clone(s.Runner.PassEnv), "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI")
+	if s.Judge != nil {
+		names = append(names, s.Judge.PassEnv...)
 	}
-	slices.SortStableFunc(r.forms, func(a, b form) int { return len(b.value) - len(a.value) })
-	if len(r.forms) > 0 {
-		r.max = len(r.forms[0].value)
+	return names
+}
+
+// addAddress adds the password of an address, as it is and as it is written
+// there, and user:password, which may be long enough where the password is not.
+func (r *Redactor) addAddress(name, v string) {
+	u, err := url.Parse(v)
+	if err != nil || u.User == nil {
+		return
 	}
-	return r
+	password, ok := u.User.Password()
+	if !ok || password == "" {
+		r.add(name, u.User.Username()) // a token alone
+		return
+	}
+	r.add(name, password)
+	r.add(name, u.User.Username()+":"+password)
+	r.add(name, u.User.String())
 }
 
 func (r *Redactor) add(name, v string) {
+	if len(v) < MinSecret || slices.ContainsFunc(r.forms, func(f form) bool { return string(f.value) == v }) {
+		return
+	}
 	by := []byte("[redacted:" + name + "]")
-	forms := []string{v, strings.TrimSpace(v), jsonText(v, true), jsonText(v, false), asciiJSON(v), strings.ReplaceAll(v, `\`, `\\`)}
-	forms = append(append(forms, urlForms(v)...), base64Forms(v)...)
+	forms := append([]string{v, strings.TrimSpace(v), jsonText(v), url.QueryEscape(v)}, base64Forms(v)...)
 	slices.Sort(forms)
 	for _, f := range slices.Compact(forms) {
-		if len(f) >= MinSecret {
-			r.forms = append(r.forms, form{[]byte(f), by})
+		if len(f) < MinSecret {
+			continue
 		}
+		p, _ := plain([]byte(f))
+		if len(p) < MinSecret {
+			p = nil
+		}
+		r.forms = append(r.forms, form{[]byte(f), p, by})
 	}
 }
 
-func jsonText(v string, html bool) string {
+func jsonText(v string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(html)
+	e.SetEscapeHTML(false)
 	if e.Encode(v) != nil {
 		return v
 	}
-	return strings.Trim(strings.TrimSpace(b.String()), `"`)
-}
-
-// asciiJSON escapes as writers do that keep JSON in ASCII.
-func asciiJSON(v string) string {
-	var b strings.Builder
-	for _, r := range jsonText(v, false) {
-		switch {
-		case r < 0x80:
-			b.WriteRune(r)
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-// urlForms are v with %XX, which writers do for more or fewer characters.
-func urlForms(v string) []string {
-	out := []string{url.QueryEscape(v)}
-	for _, kept := range []string{"", "/", "!*'()", "$&+=:@", ";,/?:@&=+$!*'()#"} {
-		for _, digits := range []string{"%%%02X", "%%%02x"} {
-			var b strings.Builder
-			for _, c := range []byte(v) {
-				if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_.~"+kept, c) >= 0 {
-					b.WriteByte(c)
-				} else {
-					fmt.Fprintf(&b, digits, c)
-				}
-			}
-			out = append(out, b.String())
-		}
-	}
-	return out
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
 // base64Forms are the characters that depend on nothing but v, for each of the
@@ -170,35 +187,71 @@ func (r *Redactor) flush(w io.Writer, buf []byte, end bool) ([]byte, error) {
 	if !end {
 		limit = max(0, len(buf)-r.max+1)
 	}
-	for {
-		at, f := r.first(buf)
-		if f == nil || at >= limit {
+	at := 0
+	for _, s := range r.spans(buf) {
+		if s.from >= limit {
 			break
 		}
-		if _, err := w.Write(buf[:at]); err != nil {
+		if _, err := w.Write(buf[at:s.from]); err != nil {
 			return nil, err
 		}
-		if _, err := w.Write(f.by); err != nil {
+		if _, err := w.Write(s.by); err != nil {
 			return nil, err
 		}
-		buf = buf[at+len(f.value):]
-		limit -= at + len(f.value)
+		at = s.to
 	}
-	limit = max(0, limit)
-	_, err := w.Write(buf[:limit])
-	return buf[limit:], err
+	if at < limit {
+		if _, err := w.Write(buf[at:limit]); err != nil {
+			return nil, err
+		}
+		at = limit
+	}
+	return buf[at:], nil
 }
 
-// first is the earliest secret in buf; of two at one place the longer.
-func (r *Redactor) first(buf []byte) (int, *form) {
-	at, found := len(buf), (*form)(nil)
-	for i := range r.forms {
-		f := &r.forms[i]
-		if n := bytes.Index(buf[:min(len(buf), at+len(f.value))], f.value); n >= 0 && n < at {
-			at, found = n, f
+// span is a secret in a text.
+type span struct {
+	from, to int
+	by       []byte
+}
+
+// spans are the secrets in buf in order; those that overlap are one.
+func (r *Redactor) spans(buf []byte) []span {
+	var all []span
+	for _, f := range r.forms {
+		each(buf, f.value, func(from, to int) { all = append(all, span{from, to, f.by}) })
+	}
+	if bytes.ContainsAny(buf, `\%`) {
+		text, at := plain(buf)
+		for _, f := range r.forms {
+			each(text, f.plain, func(from, to int) { all = append(all, span{at[from], at[to], f.by}) })
 		}
 	}
-	return at, found
+	slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	merged := all[:0]
+	for _, s := range all {
+		if n := len(merged); n > 0 && s.from < merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, s.to)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// each calls found for every place of value in text.
+func each(text, value []byte, found func(from, to int)) {
+	if value == nil {
+		return
+	}
+	for at := 0; ; {
+		n := bytes.Index(text[at:], value)
+		if n < 0 {
+			return
+		}
+		at += n + len(value)
+		found(at-len(value), at)
+	}
 }
 
 type counter struct {

@@ -151,7 +151,7 @@ func (m *measurement) printed(t batch.Task, tree Tree, at string) (answer, error
 	}
 	defer f.Close()
 	var b bytes.Buffer
-	if _, err := m.red.Copy(&b, io.LimitReader(f, m.req.MaxOutput)); err != nil {
+	if _, err := m.red.Copy(&b, io.LimitReader(f, m.wholeLog(f))); err != nil {
 		return answer{}, err
 	}
 	said := bytes.TrimRight(b.Bytes(), "\r\n")

@@ -72,7 +72,7 @@ func Check(ctx context.Context, s *spec.Spec, m spec.Model, lookup evaluation.Lo
 	if p == nil {
 		return Result{}, nil
 	}
-	c := &check{p: p, spec: s, model: m, lookup: lookup, red: evaluation.NewRedactor(s, lookup)}
+	c := &check{p: p, spec: s, model: m, lookup: lookup, red: evaluation.NewRedactor(s, lookup, nil)}
 	if p.Key != "" {
 		key, ok := lookup(p.Key)
 		c.key = strings.TrimSpace(key)
