@@ -86,8 +86,8 @@ type Measured struct {
 	UUID      string                `json:"uuid"`
 	State     batch.EvaluationState `json:"state"`
 	Reason    string                `json:"reason,omitempty"` // why it is not complete
-	Outcomes  []outcome.Outcome     `json:"-"`                // panel order, every task, settled
-	Attempts  []outcome.Attempt     `json:"-"`                // attempt, then panel order
+	Outcomes  []outcome.Outcome     `json:"-"`                // by task id, every task, settled
+	Attempts  []outcome.Attempt     `json:"-"`                // by attempt, then task id
 	Started   time.Time             `json:"started"`          // UTC
 	Ended     time.Time             `json:"ended"`            // UTC
 	Artifacts []batch.Artifact      `json:"artifacts"`        // in Dir, sorted by path

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,8 +95,13 @@ func (b *bench) measureWith(ctx context.Context) evaluation.Measured {
 	m, err := evaluation.Measure(ctx, b.req)
 	require.NoError(b.t, err)
 	require.Len(b.t, m.Outcomes, len(b.req.Spec.Tasks))
-	for i, task := range b.req.Spec.Tasks {
-		require.Equal(b.t, task.ID, m.Outcomes[i].Task, "outcomes stand in panel order")
+	ids := []string{}
+	for _, task := range b.req.Spec.Tasks {
+		ids = append(ids, task.ID)
+	}
+	slices.Sort(ids)
+	for i, id := range ids {
+		require.Equal(b.t, id, m.Outcomes[i].Task, "outcomes stand in the order of their ids")
 		require.NotEmpty(b.t, m.Outcomes[i].State)
 	}
 	again, err := evaluation.Load(b.req.Dir)

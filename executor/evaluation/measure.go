@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
+	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
 // measurement is an evaluation in the making.
@@ -63,6 +65,10 @@ func newMeasurement(r *Request) (*measurement, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	var err error
+	if r.Spec, err = asHashed(r.Spec); err != nil {
+		return nil, err
+	}
 	if r.Grace == 0 {
 		r.Grace = DefaultGrace
 	}
@@ -85,7 +91,6 @@ func newMeasurement(r *Request) (*measurement, error) {
 		return nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
 	}
 	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup, r.MLflowEnv), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
-	var err error
 	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
 		return nil, err
 	}
@@ -103,6 +108,28 @@ func (r *Request) check() error {
 		return errors.New("evaluation: runner.command is empty")
 	}
 	return nil
+}
+
+// asHashed is a spec whose tasks are what their digests cover: canonical JSON in
+// the order of their ids, however the panel writes them.
+func asHashed(s *spec.Spec) (*spec.Spec, error) {
+	c := *s
+	c.Tasks = slices.Clone(s.Tasks)
+	for i := range c.Tasks {
+		t := &c.Tasks[i]
+		for _, v := range []*json.RawMessage{&t.Input, &t.Expected} {
+			if *v == nil {
+				continue
+			}
+			b, err := batch.Canonical(*v)
+			if err != nil {
+				return nil, fmt.Errorf("evaluation: task %s: %w", t.ID, err)
+			}
+			*v = b
+		}
+	}
+	slices.SortFunc(c.Tasks, func(a, b batch.Task) int { return strings.Compare(a.ID, b.ID) })
+	return &c, nil
 }
 
 // backoff doubles from one second, give or take a quarter, up to half a minute.

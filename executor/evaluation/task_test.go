@@ -2,6 +2,7 @@ package evaluation_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -129,4 +130,27 @@ with open(out + '/outcomes.jsonl', 'w') as f:
 	m := b.measure()
 	require.Equal(t, batch.StateComplete, m.State, m.Reason+m.LogTail)
 	assert.InDelta(t, 1, *m.Outcomes[1].Score, 0)
+}
+
+// Two panels with equal digests give a runner equal bytes.
+func TestTasksAreGivenAsTheyWereHashed(t *testing.T) {
+	b := perTask(t, 2, `cat; cp "$BENCHBATCH_JOB" "$BENCHBATCH_OUT/job"`)
+	b.req.Spec.Runner.Check = []string{"./check.sh"}
+	b.script("check.sh", `cp "$BENCHBATCH_JOB" "$BENCHBATCH_OUT/job"`)
+	tasks := b.req.Spec.Tasks
+	tasks[0], tasks[1] = tasks[1], tasks[0]
+	tasks[1].Input, tasks[1].Expected = json.RawMessage("{\"b\":1.0,\n \"a\":\"\\u00fc\"}"), json.RawMessage(`{"z": 1e2, "y": []}`)
+	m := b.measure()
+	require.Equal(t, batch.StateComplete, m.State, m.Reason)
+	files := b.bundle()
+	assert.Equal(t, `{"a":"ü","b":1}`, files[m.Outcomes[0].Output], "standard input")
+	assert.Contains(t, files["attempt-1/runner/out/tasks/T-1/job"], `"tasks":[{"id":"T-1","input":{"a":"ü","b":1}}]`)
+	assert.Contains(t, files["attempt-1/check/out/tasks/T-1/job"], `"expected":{"y":[],"z":100}`)
+	assert.Equal(t, "T-2", tasks[0].ID, "the spec is not changed")
+
+	b = newBench(t, 3, "")
+	b.python("run.sh", "json.dump(job, open(out + '/job', 'w'))\n"+scoreAll)
+	slices.Reverse(b.req.Spec.Tasks)
+	b.measure()
+	assert.Regexp(t, `T-1.*T-2.*T-3`, b.bundle()["attempt-1/runner/out/job"])
 }
