@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -128,7 +129,10 @@ type runInfo struct {
 // New checks a batch. Scores, votes and costs out of range, NaN, repeated ids
 // and runs of another length than the panel are refused; nothing is guessed.
 func New(b Batch) (*Data, error) {
-	d := &Data{metric: b.Metric, threshold: b.PassThreshold, tasks: b.Tasks, judges: b.Judges}
+	d := &Data{metric: b.Metric, tasks: slices.Clone(b.Tasks), judges: slices.Clone(b.Judges)}
+	if b.PassThreshold != nil {
+		d.threshold = ptr(*b.PassThreshold)
+	}
 	if err := d.checkPanel(); err != nil {
 		return nil, err
 	}

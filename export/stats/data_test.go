@@ -113,3 +113,51 @@ func TestNothingBecomesNaN(t *testing.T) {
 		})
 	}
 }
+
+// Errors do not vanish from the denominator: both rates are there, and what they rest on.
+func TestErrorsStayInTheDenominator(t *testing.T) {
+	d := build(t, Batch{Metric: Pass, Tasks: panel(100, ""), Variants: []Variant{
+		{ID: "A", Runs: runsOf(repeat("1", 80) + repeat("0", 10) + repeat("-", 10))},
+		{ID: "B", Runs: runsOf(repeat("-", 100))}}})
+	x := Describe(d, DefaultRule(), ruled(t, d, DefaultRule()))
+	a, b := x.Variants[0], x.Variants[1]
+	assert.InDelta(t, .888889, a.Mean.Value, digits)
+	assert.InDelta(t, .8, a.Band.Low, 1e-12)
+	assert.InDelta(t, .9, a.Band.High, 1e-12)
+	assert.Equal(t, [3]int{90, 10, 0}, [3]int{a.Scored, a.Failed, a.NotRun})
+	assert.Nil(t, b.Mean)
+	assert.Equal(t, [3]int{0, 100, 0}, [3]int{b.Scored, b.Failed, b.NotRun})
+	assert.Equal(t, Band{Interval{0, 1}, 0, 100}, *b.Band)
+}
+
+func TestEveryTaskWeighsOne(t *testing.T) {
+	d := build(t, Batch{Metric: Pass, Tasks: panel(2, ""), Variants: []Variant{{ID: "A", Runs: runsOf("1........ 000000000")}}})
+	x := Describe(d, DefaultRule(), ruled(t, d, DefaultRule()))
+	assert.Equal(t, .5, x.Variants[0].Mean.Value)
+	assert.Equal(t, []int{1}, x.Tasks[0].Runs)
+	assert.Equal(t, []int{9}, x.Tasks[1].Runs)
+}
+
+// One repeat has no spread: nothing is 0 that is unknown.
+func TestOneRepeatHasNoSpread(t *testing.T) {
+	d := build(t, Batch{Metric: Pass, Tasks: panel(12, ""), Variants: []Variant{{ID: "A", Runs: runsOf(repeat("1 0", 6))}}})
+	a := Describe(d, DefaultRule(), ruled(t, d, DefaultRule())).Variants[0]
+	assert.Nil(t, a.Rerun)
+	assert.Nil(t, a.OneWay)
+	assert.Nil(t, a.SingleRuns)
+	assert.Nil(t, a.FlipRate)
+	assert.NotNil(t, a.Mean.SE)
+	assert.Len(t, a.PassHat, 1)
+}
+
+// The caller may go on using what it passed in.
+func TestDataIsItsOwn(t *testing.T) {
+	b := t27()
+	d := build(t, b)
+	want := ruled(t, d, t27Rule())
+	b.Tasks[0].Family, b.Variants[0].Runs[0].Cells[0].Score = "z", 0
+	b.Variants[0].Runs[0].Cells[0].Passed = false
+	assert.Equal(t, want, ruled(t, d, t27Rule()))
+	assert.Equal(t, []string{"A", "B", "C", "D"}, d.Variants())
+	assert.Equal(t, 12, d.Tasks())
+}

@@ -133,7 +133,8 @@ func TestT30SmallPanel(t *testing.T) {
 		families string
 		flip     float64
 		mark     Mark
-	}{{"aaabbbcccddd", .125, Ahead}, {"", 1.0 / 2048, Beats}} {
+		extent   string
+	}{{"aaabbbcccddd", .125, Ahead, "these families only"}, {"", 1.0 / 2048, Beats, ""}} {
 		v := ruled(t, build(t, Batch{Metric: Pass, Tasks: panel(12, c.families),
 			Variants: []Variant{{ID: "A", Runs: runsOf(a)}, {ID: "B", Runs: runsOf(b)}}}), DefaultRule())
 		p := v.Pairs[0]
@@ -146,6 +147,7 @@ func TestT30SmallPanel(t *testing.T) {
 		near6(t, c.flip, p.PFlip)
 		near6(t, .000169, p.PList)
 		assert.Equal(t, c.mark, p.Mark)
+		assert.Equal(t, c.extent, p.Extent())
 		assert.Equal(t, 0, p.Winner)
 		assert.Equal(t, []string{"unstable_runs"}, p.Codes.Strings())
 		assert.InDelta(t, 21.6, v.Shock.Phi, 1e-9)

@@ -86,7 +86,7 @@ func candidate(c *contest, rule Rule, reference int) NonInferiority {
 	if !c.ok {
 		return n
 	}
-	i := around(sign*c.mean, c.halfWidth(c.decides, rule.AlphaAtLook()))
+	i := around(sign*c.mean, c.halfWidth(c.decides, rule.AlphaAtLook())).clip(-1, 1)
 	n.Interval = &i
 	if rule.Margin != nil && c.refused == 0 {
 		n.PNI = ptr(c.boundP(c.decides, *n.Difference+*rule.Margin))

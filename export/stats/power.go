@@ -74,3 +74,18 @@ func (p *pairing) design(s *shock, excess float64, scope Scope, alpha float64) D
 	}
 	return d
 }
+
+// UnitsFor is how many units (families, or tasks) must differ before F13 can
+// separate one of F pairs at a two-sided level under Holm: the least m with
+// F 2^(1-m) <= level. ok is false where the level or the number of pairs means nothing.
+func UnitsFor(pairs int, level float64) (m int, ok bool) {
+	if pairs < 1 || !(level > 0 && level < 1) {
+		return 0, false
+	}
+	for m = 1; !significant(float64(pairs)*math.Ldexp(1, 1-m), level); m++ {
+		if m == 1000 {
+			return 0, false
+		}
+	}
+	return m, true
+}

@@ -33,7 +33,7 @@ func TestSameOnAnyNumberOfCores(t *testing.T) {
 	type all struct {
 		v *Verdicts
 		x *Description
-		c Calibration
+		c Rates
 		s [][]float64
 	}
 	rule := DefaultRule()

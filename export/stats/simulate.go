@@ -12,8 +12,8 @@ type Observed struct {
 	Power     float64 // share of different pairs that were separated the right way; 0 where there are none
 }
 
-// Calibration is what Simulate and Shuffle saw.
-type Calibration struct {
+// Rates is what Simulate and Shuffle saw, rule by rule.
+type Rates struct {
 	Replicates int
 	Equal      int // equal pairs a batch
 	Different  int // different pairs a batch
@@ -29,23 +29,23 @@ const replicatesPerBlock = 25
 // Simulate draws batches from a scenario and lets the rule, the range tie and the
 // unadjusted paired t test judge them. The rule needs no reference. The same for
 // any number of cores.
-func Simulate(s Scenario, rule Rule, key Key, replicates int) (Calibration, error) {
+func Simulate(s Scenario, rule Rule, key Key, replicates int) (Rates, error) {
 	if err := s.check(); err != nil {
-		return Calibration{}, err
+		return Rates{}, err
 	}
 	rule.Reference, rule.Compare, rule.Pairs = "", AllPairs, nil
 	if _, err := rule.check(&Data{}); err != nil {
-		return Calibration{}, err
+		return Rates{}, err
 	}
 	return calibrate(rule, key, replicates, s.draw, s.effect)
 }
 
 // Shuffle permutes the variants' labels within each task of a real batch, among
 // variants with the same number of counted runs: every separation is then false.
-func Shuffle(d *Data, rule Rule, key Key, replicates int) (Calibration, error) {
+func Shuffle(d *Data, rule Rule, key Key, replicates int) (Rates, error) {
 	rule.Reference, rule.Compare, rule.Pairs = "", AllPairs, nil
 	if _, err := rule.check(d); err != nil {
-		return Calibration{}, err
+		return Rates{}, err
 	}
 	return calibrate(rule, key, replicates, d.shuffled, func(int) float64 { return 0 })
 }
@@ -74,9 +74,9 @@ func (t *tally) observed(replicates int) Observed {
 
 const rules = 4
 
-func calibrate(rule Rule, key Key, replicates int, draw func(*rand.Rand) *Data, effect func(int) float64) (Calibration, error) {
+func calibrate(rule Rule, key Key, replicates int, draw func(*rand.Rand) *Data, effect func(int) float64) (Rates, error) {
 	if replicates < 1 {
-		return Calibration{}, errors.New("replicates: at least 1 is needed")
+		return Rates{}, errors.New("replicates: at least 1 is needed")
 	}
 	blocks := (replicates + replicatesPerBlock - 1) / replicatesPerBlock
 	results := make([][rules]tally, blocks)
@@ -92,7 +92,7 @@ func calibrate(rule Rule, key Key, replicates int, draw func(*rand.Rand) *Data, 
 			sum[i].add(results[b][i])
 		}
 	}
-	return Calibration{Replicates: replicates, Equal: int(sum[0].equal) / replicates, Different: int(sum[0].different) / replicates,
+	return Rates{Replicates: replicates, Equal: int(sum[0].equal) / replicates, Different: int(sum[0].different) / replicates,
 		Rule: sum[0].observed(replicates), OnList: sum[1].observed(replicates),
 		Range: sum[2].observed(replicates), PairedT: sum[3].observed(replicates)}, nil
 }

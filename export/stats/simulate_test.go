@@ -11,7 +11,7 @@ import (
 // most is the largest rate that a true rate allows over n batches (3.5 standard errors).
 func most(rate float64, n int) float64 { return rate + 3.5*math.Sqrt(rate*(1-rate)/float64(n)) }
 
-func simulate(t *testing.T, s Scenario, n int) Calibration {
+func simulate(t *testing.T, s Scenario, n int) Rates {
 	t.Helper()
 	c, err := Simulate(s, DefaultRule(), NewKey("simulate_test", "pass", t.Name()), n)
 	require.NoError(t, err)

@@ -201,10 +201,12 @@ func TestT6T22Newcombe(t *testing.T) {
 		require.True(t, ok)
 		assert.InDelta(t, c.d.McNemar(), flip, 1e-12)
 	}
-	b := Batch{Metric: Pass, Tasks: panel(99, ""), Variants: []Variant{
-		{ID: "A", Runs: runsOf(repeat("1", 80) + repeat("0", 19))}, {ID: "B", Runs: runsOf(repeat("1", 55) + repeat("0", 25) + repeat("1", 5) + repeat("0", 14))}}}
+	b := Batch{Metric: Pass, Tasks: panel(100, ""), Variants: []Variant{
+		{ID: "A", Runs: runsOf(repeat("1", 80) + repeat("0", 20))}, {ID: "B", Runs: runsOf(repeat("1", 55) + repeat("0", 25) + repeat("1", 5) + repeat("0", 15))}}}
 	p := ruled(t, build(t, b), DefaultRule()).Pairs[0]
 	assert.Equal(t, ByNewcombe, p.Method)
+	assert.InDelta(t, .096271, p.Interval.Low, digits)
+	assert.InDelta(t, .298547, p.Interval.High, digits)
 	assert.Equal(t, []string{"no_repeats"}, p.Codes.Strings())
 	assert.Equal(t, CannotTell, p.Mark)
 	assert.Nil(t, p.P)
@@ -417,6 +419,7 @@ func TestT14BootstrapSE(t *testing.T) {
 	se := math.Sqrt(variance(got))
 	// exact: .051691; the SE of an SE over 200,000 draws is about .00008
 	assert.InDelta(t, .051691, se, .0003)
+	assert.InDelta(t, .051691, math.Sqrt(variance(mean)*49/50/50), digits)
 	// task-then-run would add the rerun noise again: Var2 = Var1 + (1/N²) Σ popvar/k
 	nested := variance(mean) * 49 / 50 / 50
 	for _, p := range mean {
@@ -608,10 +611,8 @@ func TestT24SmallestP(t *testing.T) {
 	}
 	least := []int{6, 7, 8, 9, 10, 11, 11, 12}
 	for i, f := range []int{1, 3, 6, 10, 15, 28, 45, 66} {
-		m := 1
-		for float64(f)*math.Ldexp(1, 1-m) > .05 {
-			m++
-		}
+		m, ok := UnitsFor(f, .05)
+		assert.True(t, ok)
 		assert.Equal(t, least[i], m)
 	}
 }
@@ -622,4 +623,12 @@ func TestT26Spread(t *testing.T) {
 	assert.Equal(t, Room, SpreadOf([]float64{.2, .9}, ptr(.05)))
 	assert.Equal(t, SpreadUnknown, SpreadOf([]float64{.9}, ptr(.05)))
 	assert.Equal(t, SpreadUnknown, SpreadOf([]float64{.9, .8}, nil))
+}
+
+func TestTwoFormulasForPassHat(t *testing.T) {
+	p := PassTable([]int{4, 5, 2, 1}, []int{2, 4, 2, 1}, nil, 2, PassHatK)
+	assert.InDelta(t, .588889, p.Mean.Value, digits)
+	assert.Equal(t, 3, p.Mean.Tasks)
+	assert.Equal(t, 1, p.Excluded)
+	assert.Nil(t, PassTable([]int{1, 1}, []int{1, 1}, nil, 2, PassHatK).Mean)
 }

@@ -72,6 +72,18 @@ type Pair struct {
 	Repairs []Repair // of a "?", cheapest first
 }
 
+// Extent is what a claim about the pair has to add: "this family only" for a single
+// family, "these families only" where fewer than 5 of them are the units (F4), "" else.
+func (p *Pair) Extent() string {
+	switch {
+	case p.Families == 1 && p.Tasks > 1:
+		return "this family only"
+	case p.Units < p.Tasks && p.Families < 5:
+		return "these families only"
+	}
+	return ""
+}
+
 // Noise is F9's variance in its parts.
 type Noise struct {
 	Task, Rerun float64 // V_task, V_rerun
