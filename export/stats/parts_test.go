@@ -160,3 +160,23 @@ func TestNames(t *testing.T) {
 		assert.Equal(t, []Code{c}, Codes(0).with(c).List())
 	}
 }
+
+func TestWithoutAndTurned(t *testing.T) {
+	d := build(t, t27())
+	with := ruled(t, d, t27Rule())
+	same := d.Without(func(int, int, int) bool { return false })
+	assert.Equal(t, with, ruled(t, same, t27Rule()))
+
+	// C's failure dropped as if it had never started: the second reading is the first
+	without := ruled(t, d.Without(func(v, r, task int) bool { return v == 2 && r == 1 && task == 5 }), t27Rule())
+	assert.Nil(t, without.Pairs[3].Second)
+	assert.Empty(t, Turned(with, without))
+
+	// without a whole run of D nothing about D can be told
+	without = ruled(t, d.Without(func(v, r, _ int) bool { return v == 3 && r == 0 }), t27Rule())
+	assert.Equal(t, []int{1, 2, 4}, Turned(with, without))
+	assert.Equal(t, 2, without.Pairs[2].RepeatsB)
+
+	// the data itself has not changed
+	assert.Equal(t, with, ruled(t, d, t27Rule()))
+}
