@@ -47,6 +47,7 @@ type Batch struct {
 	Tasks    []Task
 	Variants []Variant
 	Judges   []Judge // nil = no votes were kept
+	Digest   string  // of the frozen batch: seeds everything that is drawn; "" = the ids do
 
 	// PassThreshold is the score from which a cell passes; nil = passes are reported
 	// and do not follow from the score.
@@ -105,7 +106,7 @@ type Data struct {
 	judges    []Judge
 	variants  []variant
 	timed     bool   // start times are known
-	seed      string // digest of the ids, for drawings
+	seed      string // digest of the batch, for drawings
 }
 
 // variant holds the cells of one variant, task by task: cell (t, r) stands at t*len(runs)+r.
@@ -160,7 +161,10 @@ func New(b Batch) (*Data, error) {
 	if times != 0 && times != runs {
 		return nil, fmt.Errorf("start times: %d of %d runs have one; give all or none", times, runs)
 	}
-	d.timed, d.seed = times > 0, d.digest()
+	d.timed, d.seed = times > 0, b.Digest
+	if d.seed == "" {
+		d.seed = d.digest()
+	}
 	return d, nil
 }
 

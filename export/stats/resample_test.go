@@ -87,3 +87,17 @@ func TestUnboundedCostHasNoInterval(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Unbounded, 1.0)
 	assert.Nil(t, r.Interval)
 }
+
+// The batch's digest seeds the drawings; nothing that is not drawn depends on it.
+func TestDigestSeedsDrawings(t *testing.T) {
+	describe := func(digest string) *Description {
+		b := Batch{Metric: Pass, Digest: digest, Tasks: panel(60, ""), Variants: []Variant{priced("A", .1, [4]int{5, 3, 4, 1}), priced("B", .2, [4]int{5, 3, 2, 1})}}
+		d := build(t, b)
+		return Describe(d, DefaultRule(), ruled(t, d, DefaultRule()))
+	}
+	a, b := describe("first"), describe("second")
+	assert.Equal(t, a, describe("first"))
+	assert.NotEqual(t, a.Variants[0].PassPerDollar.Interval, b.Variants[0].PassPerDollar.Interval)
+	assert.Equal(t, a.Variants[0].PassPerDollar.Value, b.Variants[0].PassPerDollar.Value)
+	assert.Equal(t, a.Variants[0].Mean, b.Variants[0].Mean)
+}

@@ -49,6 +49,5 @@ func (d *Data) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// key seeds a drawing from the data's own ids, so that the same batch draws the
-// same wherever it is rendered.
+// key seeds a drawing, so that the same batch draws the same wherever it is rendered.
 func (d *Data) key(purpose string) Key { return NewKey(d.seed, metricNames[d.metric], purpose) }

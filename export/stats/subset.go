@@ -62,7 +62,7 @@ func (d *Data) only(tasks []int) *Data {
 			votes: pickTasks(from.votes, tasks, k*len(d.judges))}
 		out.variants[v].recount()
 	}
-	out.seed = out.digest()
+	out.seed += "/" + out.digest()
 	return &out
 }
 
