@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"archive/tar"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -22,8 +21,14 @@ func writeBundle(w io.Writer, dir string) error {
 		return err
 	}
 	t := tar.NewWriter(z)
-	err = tarFolder(t, dir)
-	return errors.Join(err, t.Close(), z.Close())
+	if err := tarFolder(t, dir); err != nil {
+		_ = z.Close() // its memory; what it writes is discarded
+		return err
+	}
+	if err := t.Close(); err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 func tarFolder(t *tar.Writer, dir string) error {

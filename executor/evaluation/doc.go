@@ -3,9 +3,10 @@
 // keeps what they left. It knows nothing of MLflow and of other evaluations.
 //
 // Order of use: fill in a Request, call Measure, send the files of
-// Measured.Artifacts wherever they belong. After a crash, Load reads back what
-// Measure had finished: a folder with measured.json is whole and synced, a
-// folder without it is not an evaluation.
+// Measured.Artifacts wherever they belong. A folder with measured.json is whole
+// and synced: Load reads it back. A folder with measuring.jsonl holds an
+// evaluation that was started but not saved, because the disk refused or the
+// launcher was ended: Resave finishes it from what is there.
 //
 // Rules of a measurement:
 //
@@ -20,7 +21,12 @@
 //     result and never tried again. Every try is a row of attempts.jsonl.
 //   - Secrets are replaced by [redacted:NAME] before anything is read, hashed or kept.
 //
-// Measure returns an error only where there is nothing to keep: the request is
-// wrong, files changed since they were hashed, or the disk refused. Everything
-// else is a Measured with a state and a reason.
+// What is paid for is written down at once: a runner's lines a quarter of a second
+// after it wrote them, its files when it ends. The journal's room on disk is
+// claimed before the first launch.
+//
+// Measure returns a *NotSaved where something was started and could not be saved:
+// its folder must be kept. Any other error means that nothing was started: the
+// request is wrong, or files changed since they were hashed. Everything else is a
+// Measured with a state and a reason.
 package evaluation

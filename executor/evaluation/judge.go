@@ -40,7 +40,11 @@ func (m *measurement) score(ctx context.Context, n int, tasks []batch.Task, got 
 				continue // interrupted
 			}
 			if v.State == outcome.Judge && !last {
-				m.attempts = append(m.attempts, judgedAgain(n, v))
+				row := judgedAgain(n, v)
+				m.attempts = append(m.attempts, row)
+				if err := m.journal.add(record{Again: &row}); err != nil {
+					return err
+				}
 				continue
 			}
 			got[t.ID] = answer{Outcome: m.merge(got[t.ID].Outcome, v)}
@@ -107,7 +111,7 @@ func (m *measurement) judge(ctx context.Context, n, try int, tasks []batch.Task,
 	if err != nil {
 		return nil, err
 	}
-	defer p.tree.Remove()
+	defer p.discard()
 	limit := s.Judge.Timeout
 	if limit <= 0 {
 		limit = defaultJudgeTimeout
@@ -118,7 +122,7 @@ func (m *measurement) judge(ctx context.Context, n, try int, tasks []batch.Task,
 	if try > 1 {
 		at += fmt.Sprintf("-%d", try)
 	}
-	if _, err := m.gather(p.tree, at+"/out", at+"/", l); err != nil {
+	if _, err := m.gather(p, at+"/out", at+"/", l); err != nil {
 		return nil, err
 	}
 	views := map[string]outcome.Outcome{}
@@ -177,7 +181,7 @@ func (m *measurement) checkTask(ctx context.Context, n, try int, t batch.Task, a
 	if err != nil {
 		return a.Outcome, false, err
 	}
-	defer p.tree.Remove()
+	defer p.discard()
 	p.env = append(p.env, "BENCHBATCH_TASK="+t.ID, "BENCHBATCH_MODEL="+m.req.Model.Route)
 	if a.Output != "" {
 		p.stdin = p.tree.File("answer")
@@ -192,7 +196,7 @@ func (m *measurement) checkTask(ctx context.Context, n, try int, t batch.Task, a
 		at += fmt.Sprintf("-%d", try)
 	}
 	tail := m.tail
-	if _, err := m.gather(p.tree, at+"/out/tasks/"+name, at+"/logs/"+name+".", l); err != nil {
+	if _, err := m.gather(p, at+"/out/tasks/"+name, at+"/logs/"+name+".", l); err != nil {
 		return a.Outcome, false, err
 	}
 	v, said := m.view(t.ID, l, m.noVerdict(end, failed, "check", checkTimeout))

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -23,6 +24,20 @@ type program struct {
 	stdin   string
 	memory  int64
 	cpus    float64
+	stuck   bool // what it left could not be gathered
+}
+
+// discard removes a program's folder. One that could not be gathered is kept,
+// under a name by which RemoveLeft does not find it.
+func (p *program) discard() {
+	if !p.stuck || os.Rename(filepath.Dir(p.tree.Root), p.aside()) != nil {
+		_ = p.tree.Remove()
+	}
+}
+
+func (p *program) aside() string {
+	dir, name := filepath.Split(filepath.Dir(p.tree.Root))
+	return dir + "kept-" + name
 }
 
 // runner prepares the runner for some tasks: a private folder with copies of
@@ -79,6 +94,10 @@ func (m *measurement) program(command, names []string, j job, vars Allowed) (p *
 
 // launch runs a program and records it. failed says why it did not start.
 func (m *measurement) launch(ctx context.Context, s stage, p *program, limit time.Duration) (end Ended, failed string) {
+	if err := m.journal.add(record{Launch: s.Stage}); err != nil {
+		m.final = "what is paid for can't be recorded: " + err.Error()
+		return end, m.final
+	}
 	m.launched = true
 	end, err := m.req.Launcher.Launch(ctx, Work{
 		Command: p.command, Dir: p.tree.Work(), Env: p.env, Stdin: p.stdin,
@@ -102,6 +121,9 @@ func (m *measurement) launch(ctx context.Context, s stage, p *program, limit tim
 		m.problem("attempt %d, %s: output beyond %d bytes was dropped", s.Attempt, s.Stage, m.req.MaxOutput)
 	}
 	m.stages = append(m.stages, s)
+	if err := m.journal.add(record{Stage: &s}); err != nil {
+		m.final = "what is paid for can't be recorded: " + err.Error()
+	}
 	return end, failed
 }
 
@@ -118,11 +140,18 @@ func (p *program) forgetExpected() {
 
 // gather keeps what a program left: its output folder at out, its logs and job
 // at the prefix logs. It returns where each file of the output folder went.
-func (m *measurement) gather(t Tree, out, logs string, l *lines) (map[string]string, error) {
+func (m *measurement) gather(p *program, out, logs string, l *lines) (kept map[string]string, err error) {
+	t := p.tree
+	defer func() {
+		if err != nil {
+			p.stuck = true
+			err = fmt.Errorf("what the process left can't be kept, it stays in %s as it is, secrets included: %w", p.aside(), err)
+		}
+	}()
 	for _, p := range l.problems {
 		m.problem("%s: %s", out, p)
 	}
-	kept, err := m.keep.folder(t.Out(), out)
+	kept, err = m.keep.folder(t.Out(), out)
 	if err != nil {
 		return kept, err
 	}
@@ -189,54 +218,9 @@ func printable(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// watch reports progress while a runner writes its outcomes. The returned
-// function ends it.
-func (m *measurement) watch(out string) func() {
-	if m.req.Progress == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(250 * time.Millisecond)
-		defer tick.Stop()
-		seen := lineCounter{}
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				if seen.more(out) {
-					m.progress(m.measured + seen.lines)
-				}
-			}
-		}
-	})
-	return func() { close(done); wg.Wait() }
-}
-
 func (m *measurement) progress(done int) {
 	if m.req.Progress != nil {
 		total := len(m.req.Spec.Tasks)
 		m.req.Progress(min(done, total), total)
 	}
-}
-
-// lineCounter counts the lines of a growing file.
-type lineCounter struct {
-	at    int64 // bytes read
-	lines int
-}
-
-func (c *lineCounter) more(out string) bool {
-	f, err := openRegular(out, batch.FileOutcomes)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, c.at, 1<<20))
-	n := bytes.Count(b, []byte("\n"))
-	c.at += int64(len(b))
-	c.lines += n
-	return err == nil && n > 0
 }

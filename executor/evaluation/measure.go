@@ -24,6 +24,10 @@ type measurement struct {
 	keep  *keeper
 	files *Copier
 
+	journal     *journal
+	interrupted bool // the context was cancelled, or the launcher ended
+	unsettled   bool // the launcher ended with answers that were still in the making
+
 	spent    time.Duration // of the runner's time limit
 	launched bool          // something may have been paid
 	final    string        // why a further attempt makes no sense
@@ -36,29 +40,38 @@ type measurement struct {
 	tail     string
 }
 
-// Measure runs one evaluation and leaves its artifacts in r.Dir.
+// Measure runs one evaluation and leaves its artifacts in r.Dir. An error that
+// is a *NotSaved comes with what is known of the result, and r.Dir must be kept;
+// any other error means that nothing was started.
 func Measure(ctx context.Context, r Request) (Measured, error) {
 	m, err := newMeasurement(&r)
 	if err != nil {
 		return Measured{}, err
 	}
 	defer m.files.Close()
+	defer m.journal.close()
 	out := Measured{UUID: r.UUID, Started: time.Now().UTC()}
-	if err := m.run(ctx); err != nil {
+	err = m.journal.add(record{Head: newHead(&r, m.scored(), out.Started)})
+	if err == nil {
+		err = m.run(ctx)
+	}
+	if err == nil && !m.launched {
+		err = m.journal.err
+	}
+	if err != nil {
 		if !m.launched {
-			return Measured{}, errors.Join(err, os.RemoveAll(m.keep.dir))
+			return Measured{}, errors.Join(err, os.RemoveAll(m.keep.dir), os.Remove(filepath.Join(r.Dir, FileJournal)))
 		}
 		m.final = err.Error()
 		m.problem("the evaluation stopped: %v", err)
 	}
 	out.Ended = time.Now().UTC()
-	m.finish(ctx, &out)
-	out.Problems = m.allProblems()
-	out.Problems = out.Problems[:min(len(out.Problems), shownProblems)]
-	if err := m.evidence(out); err != nil {
-		return out, err
+	m.interrupted = ctx.Err() != nil
+	_ = m.journal.add(record{End: &ending{out.Ended, m.interrupted, m.final, m.tail, m.allProblems()}}) // saving comes next
+	if err := m.complete(&out); err != nil {
+		return out, &NotSaved{r.Dir, err}
 	}
-	return out, m.save(&out)
+	return out, nil
 }
 
 func newMeasurement(r *Request) (*measurement, error) {
@@ -91,11 +104,17 @@ func newMeasurement(r *Request) (*measurement, error) {
 		return nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
 	}
 	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup, r.MLflowEnv), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
-	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
+	if m.files, err = NewCopier(r.Spec.Dir, r.Files); err != nil {
 		return nil, err
 	}
-	m.files, err = NewCopier(r.Spec.Dir, r.Files)
-	return m, err
+	if m.journal, err = newJournal(r.Dir, len(r.Spec.Tasks)); err != nil {
+		return nil, errors.Join(err, m.files.Close())
+	}
+	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
+		m.journal.close()
+		return nil, errors.Join(err, m.files.Close(), os.Remove(filepath.Join(r.Dir, FileJournal)))
+	}
+	return m, nil
 }
 
 func (r *Request) check() error {
@@ -180,6 +199,7 @@ func (m *measurement) left() time.Duration { return m.limit() - m.spent }
 // Tasks that the attempt did not reach are not in got.
 func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.Outcome) []batch.Task {
 	var again []batch.Task
+	first := len(m.attempts)
 	for _, t := range tasks {
 		o, ok := got[t.ID]
 		if !ok {
@@ -201,6 +221,13 @@ func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.O
 		if o.State != outcome.Judge && used[o.State] <= m.retries(o.State) {
 			again = append(again, t)
 		}
+	}
+	rows := make([]record, 0, len(got))
+	for i := range m.attempts[first:] {
+		rows = append(rows, record{Row: &m.attempts[first+i]})
+	}
+	if err := m.journal.add(rows...); err != nil {
+		m.final = "what is paid for can't be recorded: " + err.Error()
 	}
 	m.progress(m.measured)
 	return again
@@ -225,7 +252,7 @@ func (m *measurement) problem(format string, args ...any) {
 }
 
 // finish gives every task an outcome and the evaluation its state.
-func (m *measurement) finish(ctx context.Context, out *Measured) {
+func (m *measurement) finish(out *Measured) {
 	tasks := m.req.Spec.Tasks
 	index := make(map[string]int, len(tasks))
 	panel := make([]string, len(tasks))
@@ -233,7 +260,7 @@ func (m *measurement) finish(ctx context.Context, out *Measured) {
 		index[t.ID], panel[i] = i, t.ID
 		o, ok := m.last[t.ID]
 		if !ok {
-			o = outcome.Failed(t.ID, outcome.NotRun, m.notReached(ctx))
+			o = outcome.Failed(t.ID, outcome.NotRun, m.notReached())
 		}
 		out.Outcomes = append(out.Outcomes, o)
 	}
@@ -247,9 +274,9 @@ func (m *measurement) finish(ctx context.Context, out *Measured) {
 	missing := outcome.Missing(out.Outcomes)
 	err := outcome.Check(out.Outcomes, panel, m.req.Spec.Valid.Allowed(len(panel)))
 	switch {
-	case missing == 0 && err == nil:
+	case missing == 0 && err == nil && !m.unsettled:
 		out.State = batch.StateComplete
-	case ctx.Err() != nil:
+	case m.interrupted:
 		out.State = batch.StateInterrupted
 		out.Reason = fmt.Sprintf("interrupted; %d of %d tasks have a score", len(panel)-missing, len(panel))
 	case err == nil:
@@ -261,11 +288,11 @@ func (m *measurement) finish(ctx context.Context, out *Measured) {
 	}
 }
 
-func (m *measurement) notReached(ctx context.Context) string {
+func (m *measurement) notReached() string {
 	switch {
 	case m.final != "":
 		return cutText("not reached: "+m.final, 500)
-	case ctx.Err() != nil:
+	case m.interrupted:
 		return "not reached: interrupted"
 	}
 	return "not reached"

@@ -36,10 +36,14 @@ func (l *lines) refuse(n int, task, why string) {
 	delete(l.of, task)
 }
 
+func (m *measurement) newLines() *lines {
+	return &lines{of: map[string]outcome.Outcome{}, refused: map[string]string{}, red: m.red}
+}
+
 // readLines reads the outcomes.jsonl of an output folder. A file that is absent
 // has no lines. Secrets are redacted before a line is looked at.
 func (m *measurement) readLines(out string, tasks []batch.Task) *lines {
-	l := &lines{of: map[string]outcome.Outcome{}, refused: map[string]string{}, red: m.red}
+	l := m.newLines()
 	f, err := openRegular(out, batch.FileOutcomes)
 	if errors.Is(err, os.ErrNotExist) {
 		return l
@@ -70,7 +74,8 @@ func (m *measurement) readLines(out string, tasks []batch.Task) *lines {
 	return l
 }
 
-func (l *lines) line(n int, b []byte, wanted map[string]bool, seen map[string]int) {
+// line reads one line and returns the task of the job that it is about, or "".
+func (l *lines) line(n int, b []byte, wanted map[string]bool, seen map[string]int) string {
 	o, err := outcome.ParseLine(b)
 	task := o.Task
 	if err != nil {
@@ -81,11 +86,11 @@ func (l *lines) line(n int, b []byte, wanted map[string]bool, seen map[string]in
 			err = fmt.Errorf("task %q is not one of this job", cutText(task, 80))
 		}
 		l.refuse(n, "", err.Error())
-		return
+		return ""
 	}
 	if first := seen[task]; first > 0 {
 		l.refuse(n, task, fmt.Sprintf("task %q stands twice (line %d too)", task, first))
-		return
+		return task
 	}
 	seen[task] = n
 	if err == nil && o.Error != nil && o.Error.Class == outcome.NotRun {
@@ -93,11 +98,12 @@ func (l *lines) line(n int, b []byte, wanted map[string]bool, seen map[string]in
 	}
 	if err != nil {
 		l.refuse(n, task, err.Error())
-		return
+		return task
 	}
 	l.red.outcome(&o)
 	o.State, o.Attempt = "", 0 // ours to say
 	l.of[task] = o
+	return task
 }
 
 var taskPattern = regexp.MustCompile(`"task"\s*:\s*"([A-Za-z0-9._-]{1,64})"`)

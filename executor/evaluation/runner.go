@@ -3,6 +3,7 @@ package evaluation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,17 +61,26 @@ func (m *measurement) whole(ctx context.Context, n int, tasks []batch.Task, got 
 	if err != nil {
 		return err
 	}
-	defer p.tree.Remove()
-	stop := m.watch(p.tree.Out())
+	defer p.discard()
+	stop := m.watch(p.tree.Out(), n, tasks)
 	end, failed := m.launch(ctx, stage{Attempt: n, Stage: "runner", Tasks: len(tasks)}, p, m.left())
 	stop()
 	l := m.readLines(p.tree.Out(), tasks)
 	at := fmt.Sprintf("attempt-%d/runner", n)
-	kept, err := m.gather(p.tree, at+"/out", at+"/", l)
+	kept, err := m.gather(p, at+"/out", at+"/", l)
+	answers := make([]record, 0, len(tasks))
 	for _, t := range tasks {
-		got[t.ID] = m.answerOf(t.ID, l, kept, at+"/out", m.noOutcome(t.ID, end, failed))
+		a := m.answerOf(t.ID, l, kept, at+"/out", m.noOutcome(t.ID, end, failed))
+		got[t.ID] = a
+		answers = append(answers, a.record(n))
 	}
-	return err
+	return errors.Join(err, m.journal.add(answers...))
+}
+
+// record is the journal's line of an answer.
+func (a answer) record(n int) record {
+	a.Attempt = n
+	return record{Answer: &journalAnswer{a.open, a.Outcome}}
 }
 
 // perTask starts the runner once a task.
@@ -86,10 +96,13 @@ func (m *measurement) perTask(ctx context.Context, n int, tasks []batch.Task, go
 			continue
 		}
 		a, err := m.oneTask(ctx, n, at, t)
+		if a.Task != "" {
+			got[t.ID] = a
+			err = errors.Join(err, m.journal.add(a.record(n)))
+		}
 		if err != nil {
 			return err
 		}
-		got[t.ID] = a
 		line := a.Outcome
 		line.Output = strings.TrimPrefix(line.Output, at+"/out/")
 		line.Transcript = strings.TrimPrefix(line.Transcript, at+"/out/")
@@ -106,7 +119,7 @@ func (m *measurement) oneTask(ctx context.Context, n int, at string, t batch.Tas
 	if err != nil {
 		return a, err
 	}
-	defer p.tree.Remove()
+	defer p.discard()
 	p.stdin = p.tree.File("input")
 	if err := os.WriteFile(p.stdin, []byte(text(t.Input)), 0o600); err != nil {
 		return a, err
@@ -120,10 +133,8 @@ func (m *measurement) oneTask(ctx context.Context, n int, at string, t batch.Tas
 	end, failed := m.launch(ctx, stage{Attempt: n, Stage: "runner", Task: t.ID, Tasks: 1}, p, limit)
 	l := m.readLines(p.tree.Out(), []batch.Task{t})
 	name := fileName(t.ID)
-	kept, err := m.gather(p.tree, at+"/out/tasks/"+name, at+"/logs/"+name+".", l)
-	if err != nil {
-		return a, err
-	}
+	kept, err := m.gather(p, at+"/out/tasks/"+name, at+"/logs/"+name+".", l)
+	defer func(gathering error) { err = errors.Join(gathering, err) }(err)
 	switch {
 	case l.of[t.ID].Task != "" || l.refused[t.ID] != "":
 		a = m.answerOf(t.ID, l, kept, at+"/out/tasks/"+name, outcome.Outcome{})
@@ -183,7 +194,13 @@ func (m *measurement) answerOf(task string, l *lines, kept map[string]string, at
 	}
 	o.Output = m.bundled(task, "output", o.Output, kept, at)
 	o.Transcript = m.bundled(task, "transcript", o.Transcript, kept, at)
-	if m.scored() && o.Error == nil {
+	return m.settled(o, m.scored())
+}
+
+// settled checks a runner's line. One that something else scores stays open.
+func (m *measurement) settled(o outcome.Outcome, scored bool) answer {
+	task := o.Task
+	if scored && o.Error == nil {
 		if o.Score != nil {
 			m.problem("task %s: the runner's own score %v is not used: the judge scores", task, *o.Score)
 		}

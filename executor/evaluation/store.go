@@ -23,22 +23,26 @@ const FileMeasured = "measured.json"
 // stagingName is the folder in which evidence is gathered until it is bundled.
 const stagingName = "bundle.part"
 
-// save writes the artifacts and, last, the marker.
+// save writes the artifacts and, last, the marker; then the journal and the
+// staged evidence have served.
 func (m *measurement) save(out *Measured) error {
 	t, err := newTable(m.req.Spec, out.Outcomes).bytes()
 	if err != nil {
 		return err
 	}
-	writers := map[string]func(io.Writer) error{
-		batch.FileOutcomes: func(w io.Writer) error { return appendAll(w, out.Outcomes) },
-		batch.FileAttempts: func(w io.Writer) error { return appendAll(w, out.Attempts) },
-		batch.FileTable:    func(w io.Writer) error { _, err := w.Write(t); return err },
-		batch.FileBundle:   func(w io.Writer) error { return writeBundle(w, m.keep.dir) },
-	}
-	for name, write := range writers {
-		a, err := m.artifact(name, write)
+	out.Artifacts = nil
+	for _, w := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{batch.FileOutcomes, func(w io.Writer) error { return appendAll(w, out.Outcomes) }},
+		{batch.FileAttempts, func(w io.Writer) error { return appendAll(w, out.Attempts) }},
+		{batch.FileTable, func(w io.Writer) error { _, err := w.Write(t); return err }},
+		{batch.FileBundle, func(w io.Writer) error { return writeBundle(w, m.keep.dir) }},
+	} {
+		a, err := m.artifact(w.name, w.write)
 		if err != nil {
-			return fmt.Errorf("writing %s: %w", filepath.Join(m.req.Dir, name), err)
+			return fmt.Errorf("writing %s: %w", filepath.Join(m.req.Dir, w.name), err)
 		}
 		out.Artifacts = append(out.Artifacts, a)
 	}
@@ -53,7 +57,9 @@ func (m *measurement) save(out *Measured) error {
 	if err := writeAtomic(filepath.Join(m.req.Dir, FileMeasured), mark); err != nil {
 		return err
 	}
-	return os.RemoveAll(m.keep.dir)
+	_ = os.RemoveAll(m.keep.dir) // the marker stands: what is left disturbs nothing
+	_ = os.Remove(filepath.Join(m.req.Dir, FileJournal))
+	return nil
 }
 
 func appendAll[T any](w io.Writer, rows []T) error {
@@ -77,8 +83,11 @@ func (m *measurement) artifact(name string, write func(io.Writer) error) (batch.
 	if err == nil {
 		err = f.Sync()
 	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // half a file is in the way of a full disk
+	}
 	d := batch.Digest(hex.EncodeToString(h.Sum(nil)))
-	return batch.Artifact{Path: name, Digest: d, Size: w.n}, errors.Join(err, f.Close())
+	return batch.Artifact{Path: name, Digest: d, Size: w.n}, err
 }
 
 func writeAtomic(path string, b []byte) error {
