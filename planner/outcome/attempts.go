@@ -13,8 +13,9 @@ import (
 // "accepted" beside it. A task may stand in many lines.
 func ReadAttempts(r io.Reader, p TimeoutPolicy) ([]Attempt, error) {
 	out := []Attempt{}
+	s := manyLines()
 	err := Lines(r, func(n int, line []byte) error {
-		a, err := ParseAttempt(line)
+		a, err := parseAttempt(s, line)
 		if err == nil {
 			a.Outcome, err = Settle(a.Outcome, p)
 		}
@@ -28,8 +29,10 @@ func ReadAttempts(r io.Reader, p TimeoutPolicy) ([]Attempt, error) {
 }
 
 // ParseAttempt reads one line of attempts.jsonl; as ParseLine does, it settles nothing.
-func ParseAttempt(line []byte) (Attempt, error) {
-	o, err := ParseLine(line)
+func ParseAttempt(line []byte) (Attempt, error) { return parseAttempt(&scanner{}, line) }
+
+func parseAttempt(s *scanner, line []byte) (Attempt, error) {
+	o, err := parseLine(s, line)
 	if err != nil {
 		return Attempt{}, err
 	}

@@ -1,8 +1,8 @@
 package outcome
 
 // fast reads a whole line. Its result counts only if it says true.
-func (o *Outcome) fast(line []byte) bool {
-	s := &scanner{b: line}
+func (o *Outcome) fast(s *scanner, line []byte) bool {
+	s.b, s.i = line, 0
 	ok := s.object(func(key []byte) (uint, bool) { return o.member(s, key) })
 	s.space()
 	return ok && s.i == len(s.b)

@@ -18,7 +18,7 @@ var shapes = []string{
 func TestUsualLinesAreReadFast(t *testing.T) {
 	for _, line := range shapes {
 		var o Outcome
-		require.True(t, o.fast([]byte(line)), line)
+		require.True(t, o.fast(&scanner{}, []byte(line)), line)
 		want, err := strict([]byte(line))
 		require.NoError(t, err)
 		assert.Equal(t, want, o)
@@ -33,8 +33,25 @@ func TestUnusualLinesAreNot(t *testing.T) {
 		`{"judges":[{"name":"a","scale":[0,5]}]}`, `{"judges":[1]}`, `{"passed":1}`, `{"error":{"class":"agent","x":1}}`, `{"task":"a`, `{"task":"a\`,
 	} {
 		var o Outcome
-		assert.False(t, o.fast([]byte(line)), line)
+		assert.False(t, o.fast(&scanner{}, []byte(line)), line)
 	}
+}
+
+// A scanner that reads many lines mixes none of them up.
+func TestManyLines(t *testing.T) {
+	s := manyLines()
+	var got, want []Outcome
+	for round := range 400 {
+		line := []byte(shapes[round%len(shapes)])
+		o, err := parseLine(s, line)
+		require.NoError(t, err)
+		clear(line) // the caller's bytes are used again
+		got = append(got, o)
+		o, err = strict([]byte(shapes[round%len(shapes)]))
+		require.NoError(t, err)
+		want = append(want, o)
+	}
+	assert.Equal(t, want, got)
 }
 
 // What is read fast is what the strict decoder reads.
@@ -47,7 +64,7 @@ func FuzzFastAgreesWithStrict(f *testing.F) {
 			return // repaired before
 		}
 		var got Outcome
-		if !got.fast(line) {
+		if !got.fast(&scanner{}, line) {
 			return
 		}
 		want, err := strict(line)
@@ -61,7 +78,7 @@ func BenchmarkStrict(b *testing.B) { benchmark(b, func(l []byte) { _, _ = strict
 func BenchmarkFast(b *testing.B) {
 	benchmark(b, func(l []byte) {
 		var o Outcome
-		o.fast(l)
+		o.fast(&scanner{}, l)
 	})
 }
 

@@ -46,25 +46,52 @@ func Lines(r io.Reader, f func(n int, line []byte) error) error {
 }
 
 // Read reads a whole record: every line must be a settled outcome of its own task.
-func Read(r io.Reader, p TimeoutPolicy) ([]Outcome, error) {
+func Read(r io.Reader, p TimeoutPolicy) ([]Outcome, error) { return ReadAbout(r, p, 0) }
+
+// ReadAbout is Read of a record that holds about so many outcomes.
+func ReadAbout(r io.Reader, p TimeoutPolicy, about int) ([]Outcome, error) {
 	var out []Outcome
-	seen := map[string]bool{}
+	s := manyLines()
+	var seen tasks
 	err := Lines(r, func(n int, line []byte) error {
-		o, err := ParseLine(line)
+		o, err := parseLine(s, line)
 		if err == nil {
 			o, err = Settle(o, p)
 		}
-		if err == nil && seen[o.Task] {
+		if err == nil && !seen.add(o.Task, out) {
 			err = fmt.Errorf("task %q stands twice", o.Task)
 		}
 		if err != nil {
 			return &LineError{n, err}
 		}
-		seen[o.Task] = true
+		if out == nil {
+			out = make([]Outcome, 0, min(max(about, 1), 100_000))
+		}
 		out = append(out, o)
 		return nil
 	})
 	return out, err
+}
+
+// tasks knows which tasks were read. While they arrive in order, the last one says it.
+type tasks map[string]bool
+
+// add says whether a task is new to those of the outcomes before it.
+func (t *tasks) add(task string, before []Outcome) bool {
+	if *t == nil {
+		if len(before) == 0 || task > before[len(before)-1].Task {
+			return true
+		}
+		*t = make(tasks, len(before)+1)
+		for i := range before {
+			(*t)[before[i].Task] = true
+		}
+	}
+	if (*t)[task] {
+		return false
+	}
+	(*t)[task] = true
+	return true
 }
 
 // Append writes one outcome or attempt as a line.

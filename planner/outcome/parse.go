@@ -23,7 +23,10 @@ const MaxCostUSD = 1e6
 // ParseLine reads one line. It neither fills in nor takes over anything: a
 // member that is absent or null stays nil. Invalid UTF-8 is replaced by U+FFFD
 // and marked in Repaired.
-func ParseLine(line []byte) (Outcome, error) {
+func ParseLine(line []byte) (Outcome, error) { return parseLine(&scanner{}, line) }
+
+// parseLine is ParseLine with a scanner that may have read other lines.
+func parseLine(s *scanner, line []byte) (Outcome, error) {
 	var o Outcome
 	repaired := !utf8.Valid(line)
 	if repaired {
@@ -36,7 +39,7 @@ func ParseLine(line []byte) (Outcome, error) {
 	if line[0] != '{' {
 		return o, fmt.Errorf("starts with %q: one JSON object is expected", firstRune(line))
 	}
-	if !o.fast(line) {
+	if !o.fast(s, line) {
 		var err error
 		if o, err = strict(line); err != nil {
 			return Outcome{}, err

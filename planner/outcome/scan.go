@@ -14,6 +14,27 @@ type scanner struct {
 	i      int
 	floats []float64 // what pointers point to
 	ints   []int64
+	slab   int      // how many of each are made at once; 0 = as many as a line has
+	words  []string // texts that were read before, 256 places; nil = not kept
+}
+
+// manyLines is a scanner that reads a whole file: it makes room for many lines at
+// once, and knows the texts that repeat from line to line.
+func manyLines() *scanner { return &scanner{slab: 512, words: make([]string, 256)} }
+
+// lineNumbers is how many numbers of a kind a line usually has.
+const lineNumbers = 6
+
+// keep is b as a string, the one that is there already where it was just read.
+func (s *scanner) keep(b []byte) string {
+	if len(b) == 0 || s.words == nil {
+		return string(b)
+	}
+	at := &s.words[uint8(len(b)*31)^b[0]^b[len(b)-1]*7]
+	if *at != string(b) {
+		*at = string(b)
+	}
+	return *at
 }
 
 // record reads an object or null.
@@ -142,7 +163,7 @@ func (s *scanner) text(p *string) bool {
 	s.space()
 	start := s.i
 	if b, ok := s.plain(); ok {
-		*p = string(b)
+		*p = s.keep(b)
 		return true
 	}
 	if s.i = start; s.i >= len(s.b) || s.b[s.i] != '"' {
@@ -239,7 +260,7 @@ func (s *scanner) float(p **float64) bool {
 	}
 	f, ok := s.value()
 	if len(s.floats) == cap(s.floats) {
-		s.floats = make([]float64, 0, 6)
+		s.floats = make([]float64, 0, max(s.slab, lineNumbers))
 	}
 	s.floats = append(s.floats, f)
 	*p = &s.floats[len(s.floats)-1]
@@ -284,7 +305,7 @@ func (s *scanner) count(p **int64) bool {
 	}
 	n, ok := s.integer()
 	if len(s.ints) == cap(s.ints) {
-		s.ints = make([]int64, 0, 6)
+		s.ints = make([]int64, 0, max(s.slab, lineNumbers))
 	}
 	s.ints = append(s.ints, n)
 	*p = &s.ints[len(s.ints)-1]

@@ -26,7 +26,6 @@ func Settle(o Outcome, p TimeoutPolicy) (Outcome, error) {
 		return o, fmt.Errorf("state %q does not follow from the line (%s)", o.State, state)
 	}
 	o.State = state
-	zero := 0.0
 	switch {
 	case state == Scored && o.Score == nil:
 		return o, errors.New("neither score nor error: one of them is required")
@@ -35,7 +34,7 @@ func Settle(o Outcome, p TimeoutPolicy) (Outcome, error) {
 	case o.Score != nil && *o.Score != 0:
 		return o, fmt.Errorf("score %v beside an error of class %q: leave one of them out", *o.Score, state)
 	case state == Agent, state == Timeout && p != TimeoutMissing:
-		o.Score = &zero
+		o.Score = new(float64)
 	case o.Score != nil && state != Timeout:
 		return o, fmt.Errorf("score 0 beside an error of class %q: what is not the agent's doing has no score", state)
 	default:

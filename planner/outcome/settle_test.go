@@ -82,8 +82,10 @@ func TestCheck(t *testing.T) {
 
 func TestReadRefusesWithTheLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\"task\":\"a\",\"score\":1}\n\n{\"task\":\"a\",\"score\":0}\n": `line 3: task "a" stands twice`,
-		"{\"task\":\"a\",\"score\":1}\n{\"task\":\"b\"":                  "line 2:",
+		"{\"task\":\"a\",\"score\":1}\n\n{\"task\":\"a\",\"score\":0}\n":                                                         `line 3: task "a" stands twice`,
+		"{\"task\":\"a\",\"score\":1}\n{\"task\":\"b\"":                                                                          "line 2:",
+		"{\"task\":\"b\",\"score\":1}\n{\"task\":\"c\",\"score\":1}\n{\"task\":\"a\",\"score\":1}\n{\"task\":\"c\",\"score\":1}": `line 4: task "c" stands twice`,
+		"{\"task\":\"b\",\"score\":1}\n{\"task\":\"a\",\"score\":1}\n{\"task\":\"b\",\"score\":1}":                               `line 3: task "b" stands twice`,
 		"{\"task\":\"a\"}\n": "line 1: neither score nor error",
 	} {
 		_, err := outcome.Read(strings.NewReader(text), outcome.TimeoutFail)
