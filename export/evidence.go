@@ -85,7 +85,7 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 	if e.Artifact(batch.FileOutcomes) != nil && !e.missing(batch.FileOutcomes) {
 		var err error
 		name := rawPath(e.RunID, batch.FileOutcomes)
-		if e.Outcomes, err = readOutcomes(filepath.Join(dir, name), policy); err != nil {
+		if e.Outcomes, err = readOutcomes(filepath.Join(dir, name), policy, len(f.Tasks)); err != nil {
 			bad = e.refuse(f, bad, name, err)
 		}
 	}
@@ -138,41 +138,47 @@ func (e *Evidence) refuse(f *Frozen, bad []Finding, name string, err error) []Fi
 
 // sort puts the outcomes into panel order.
 func (e *Evidence) sort(f *Frozen) {
+	last := 0
+	for i := range e.Outcomes {
+		p := f.place(e.Outcomes[i].Task, i)
+		if p < 0 {
+			p = len(f.Tasks)
+		}
+		if p < last {
+			e.reorder(f)
+			return
+		}
+		last = p
+	}
+}
+
+func (e *Evidence) reorder(f *Frozen) {
 	place := func(o *outcome.Outcome) int {
 		if i := f.Position(o.Task); i >= 0 {
 			return i
 		}
 		return len(f.Tasks)
 	}
-	sorted := true
-	last := -1
-	for i := range e.Outcomes {
-		p := place(&e.Outcomes[i])
-		sorted = sorted && p >= last
-		last = p
-	}
-	if !sorted {
-		slices.SortStableFunc(e.Outcomes, func(a, b outcome.Outcome) int { return place(&a) - place(&b) })
-	}
+	slices.SortStableFunc(e.Outcomes, func(a, b outcome.Outcome) int { return place(&a) - place(&b) })
 }
 
 func derive(f *Frozen, e *Evidence) []Derived {
 	out := make([]Derived, len(e.Outcomes))
 	for i := range e.Outcomes {
 		o, d := &e.Outcomes[i], &out[i]
-		d.Position, d.Passed = f.Position(o.Task), f.Pass(o)
+		d.Position, d.Passed = f.place(o.Task, i), f.Pass(o)
 		d.Repriced, d.Reason = f.Reprice(e.Model, o.Tokens)
 	}
 	return out
 }
 
-func readOutcomes(path string, p outcome.TimeoutPolicy) ([]outcome.Outcome, error) {
+func readOutcomes(path string, p outcome.TimeoutPolicy, about int) ([]outcome.Outcome, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return outcome.Read(r, p)
+	return outcome.ReadAbout(r, p, about)
 }
 
 func readAttempts(path string, p outcome.TimeoutPolicy) ([]outcome.Attempt, error) {

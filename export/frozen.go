@@ -80,6 +80,14 @@ func (f *Frozen) Position(task string) int {
 	return -1
 }
 
+// place is Position of a task that probably stands at guess.
+func (f *Frozen) place(task string, guess int) int {
+	if guess < len(f.Tasks) && f.Tasks[guess].ID == task {
+		return guess
+	}
+	return f.Position(task)
+}
+
 // Cell is the cell with this digest; nil = not in the plan.
 func (f *Frozen) Cell(d batch.Digest) *batch.Cell {
 	if i, ok := f.cells[d]; ok {
