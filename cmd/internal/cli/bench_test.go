@@ -228,6 +228,51 @@ func noop(b *testing.B, evaluations int) (spec, server string) {
 	return spec, s.URL
 }
 
+// BenchmarkExportRead exports a batch of 100 evaluations of 500 tasks, against curl
+// fetching the same artifacts in parallel.
+func BenchmarkExportRead(b *testing.B) {
+	bin := tool(b)
+	spec, server := noop(b, 100)
+	dir := filepath.Dir(spec)
+	var panel strings.Builder
+	panel.WriteString("id,input\n")
+	for i := range 500 {
+		fmt.Fprintf(&panel, "T%03d,letter %d\n", i, i)
+	}
+	require.NoError(b, os.WriteFile(filepath.Join(dir, "panel.csv"), []byte(panel.String()), 0o600))
+	require.NoError(b, os.WriteFile(filepath.Join(dir, "run.sh"), []byte(`awk 'BEGIN { for (i = 0; i < 500; i++)
+printf "{\"task\":\"T%03d\",\"score\":%.3f,\"cost_usd\":0.001,\"tokens\":{\"input\":%d,\"output\":20},\"duration_s\":1.5}\n", i, (i % 10) / 10, 100 + i }' >"$BENCHBATCH_OUT/outcomes.jsonl"
+`), 0o600))
+	env := []string{"MLFLOW_TRACKING_URI=" + server}
+	timed(b, dir, env, bin, "run", spec, "--yes", "--quiet", "--at-once", "4")
+	r, address := record(b, server)
+	timed(b, dir, []string{"MLFLOW_TRACKING_URI=" + address}, bin, "export", "latest", "--out", "recorded")
+	var urls strings.Builder
+	n := 0
+	for _, c := range r.calls {
+		if strings.Contains(c.uri, "/mlflow-artifacts/artifacts/") {
+			fmt.Fprintf(&urls, "url = %q\noutput = %q\n", server+c.uri, filepath.Join(dir, fmt.Sprintf("curl-%d", n)))
+			n++
+		}
+	}
+	require.Greater(b, n, 300)
+	config := filepath.Join(dir, "config")
+	require.NoError(b, os.WriteFile(config, []byte(urls.String()), 0o600))
+	var ours, theirs []time.Duration
+	for b.Loop() {
+		for i := range 5 {
+			d, _ := timed(b, dir, env, bin, "export", "latest", "--out", fmt.Sprintf("out-%d-%d", b.N, i))
+			ours = append(ours, d)
+			d, _ = timed(b, dir, nil, "curl", "-s", "--fail", "-Z", "--config", config)
+			theirs = append(theirs, d)
+		}
+	}
+	b.ReportMetric(float64(n), "artifacts")
+	b.ReportMetric(median(ours).Seconds(), "s/export")
+	b.ReportMetric(median(theirs).Seconds(), "s/curl")
+	b.ReportMetric(median(ours).Seconds()/median(theirs).Seconds(), "x-curl")
+}
+
 // split groups recorded calls by the evaluation run that they are about, in order; the first is its create.
 func split(calls []call) [][]call {
 	var order []string
