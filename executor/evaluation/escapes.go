@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,29 +14,52 @@ const (
 	maxEscape  = 20 // bytes for one of the character: the slashes and uXXXX
 )
 
-// plain is a text with the escapes of JSON (\/, \u002f, \\u002F in JSON within
+// unescaped is a text with the escapes of JSON (\/, \u002f, \\u002F in JSON within
 // JSON) and of URLs (%2f, %252F) replaced by their characters, so that a text and
-// its escaped forms become the same. Byte i of it stands at at[i] of b; at ends
-// with the length of b.
-func plain(b []byte) (text []byte, at []int) {
-	text, at = make([]byte, 0, len(b)), make([]int, 0, len(b)+1)
+// its escaped forms become the same.
+type unescaped struct {
+	text  []byte
+	moves []move
+}
+
+// move says that the bytes from text on stand in the original from raw on.
+type move struct{ text, raw int }
+
+func unescape(b []byte) *unescaped {
+	u := &unescaped{text: make([]byte, 0, len(b))}
 	for i := 0; i < len(b); {
+		n := 0
+		for i+n < len(b) && b[i+n] != '\\' && b[i+n] != '%' {
+			n++
+		}
+		u.text = append(u.text, b[i:i+n]...)
+		if i += n; i == len(b) {
+			break
+		}
 		var char [utf8.UTFMax]byte
-		n, size := 1, 1
-		switch b[i] {
-		case '\\':
-			size, n = slashed(b[i:], &char)
-		case '%':
+		size, set := 0, 1
+		if b[i] == '%' {
 			char[0], size = percent(b[i:])
-		default:
-			char[0] = b[i]
+		} else {
+			size, set = slashed(b[i:], &char)
 		}
-		for _, c := range char[:n] {
-			text, at = append(text, c), append(at, i)
-		}
+		u.text = append(u.text, char[:set]...)
 		i += size
+		if size != set {
+			u.moves = append(u.moves, move{len(u.text) - set, i - size}, move{len(u.text), i})
+		}
 	}
-	return text, append(at, len(b))
+	return u
+}
+
+// raw is where byte i of the text stands in the original.
+func (u *unescaped) raw(i int) int {
+	n, _ := slices.BinarySearchFunc(u.moves, i+1, func(m move, i int) int { return m.text - i })
+	if n == 0 {
+		return i
+	}
+	m := u.moves[n-1]
+	return m.raw + i - m.text
 }
 
 // slashed reads an escape that begins with a backslash: its size, and how many

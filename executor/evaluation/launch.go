@@ -145,7 +145,7 @@ func (m *measurement) gather(p *program, out, logs string, l *lines) (kept map[s
 	defer func() {
 		if err != nil {
 			p.stuck = true
-			err = fmt.Errorf("what the process left can't be kept, it stays in %s as it is, secrets included: %w", p.aside(), err)
+			err = fmt.Errorf("what the process left can't be kept, it stays as it is, secrets included, in %s (chmod u+r it to look): %w", p.aside(), err)
 		}
 	}()
 	for _, p := range l.problems {

@@ -28,7 +28,7 @@ type Redactor struct {
 
 type form struct {
 	value []byte
-	plain []byte // value as plain shows it; nil = too short to be looked for
+	plain []byte // value without escapes; nil = too short to be looked for
 	by    []byte
 }
 
@@ -117,7 +117,7 @@ func (r *Redactor) add(name, v string) {
 		if len(f) < MinSecret {
 			continue
 		}
-		p, _ := plain([]byte(f))
+		p := unescape([]byte(f)).text
 		if len(p) < MinSecret {
 			p = nil
 		}
@@ -222,9 +222,9 @@ func (r *Redactor) spans(buf []byte) []span {
 		each(buf, f.value, func(from, to int) { all = append(all, span{from, to, f.by}) })
 	}
 	if bytes.ContainsAny(buf, `\%`) {
-		text, at := plain(buf)
+		u := unescape(buf)
 		for _, f := range r.forms {
-			each(text, f.plain, func(from, to int) { all = append(all, span{at[from], at[to], f.by}) })
+			each(u.text, f.plain, func(from, to int) { all = append(all, span{u.raw(from), u.raw(to), f.by}) })
 		}
 	}
 	slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })

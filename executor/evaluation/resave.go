@@ -147,5 +147,9 @@ func (m *measurement) complete(out *Measured) error {
 	if err := m.evidence(*out); err != nil {
 		return err
 	}
-	return m.save(out)
+	if err := m.save(out); err != nil {
+		out.Artifacts = nil
+		return err
+	}
+	return nil
 }
