@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ import (
 // Recovered says what an earlier launcher had left.
 type Recovered struct {
 	Logged      int // measured but not logged: logged now
-	Interrupted int // without a result: closed
+	Interrupted int // cut short: closed, with what there was of it
 	Elsewhere   int // measured, but this server has no such run (any more): kept
 }
 
@@ -57,11 +56,14 @@ func tidy(uuid string, endLeft func(uuid string) int) error {
 }
 
 func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e entry) error {
-	dir := s.folder(e.UUID)
-	_, err := os.Lstat(filepath.Join(dir, evaluation.FileMeasured))
-	measured := err == nil
 	if e.RunID == "" {
 		return s.forget(e.UUID) // nothing was started
+	}
+	dir := s.folder(e.UUID)
+	m, err := evaluation.Resave(dir)
+	nothing := errors.Is(err, os.ErrNotExist)
+	if err != nil && !nothing {
+		return fmt.Errorf("%w; or move %s away to go on without it", err, dir)
 	}
 	here := false
 	if e.Experiment == l.ExperimentID() {
@@ -70,21 +72,17 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 		}
 	}
 	switch {
-	case !here && measured:
+	case !here && nothing:
+		return s.forget(e.UUID) // the next run there closes it
+	case !here:
 		r.Elsewhere++
 		return nil
-	case !here:
-		return s.forget(e.UUID) // the next run there closes it
-	case !measured:
+	case nothing:
 		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
 			return err
 		}
 		r.Interrupted++
 		return s.forget(e.UUID)
-	}
-	m, err := evaluation.Load(dir)
-	if err != nil {
-		return fmt.Errorf("%v; move %s away to go on without it", err, dir)
 	}
 	err = logOne(ctx, l, e, dir, m)
 	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
@@ -94,7 +92,11 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	if err != nil {
 		return err
 	}
-	r.Logged++
+	if m.State == batch.StateInterrupted {
+		r.Interrupted++
+	} else {
+		r.Logged++
+	}
 	return s.forget(e.UUID)
 }
 

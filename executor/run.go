@@ -285,6 +285,11 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) (*float64, error) 
 	r.mu.Unlock()
 	r.Observer.Started(s)
 	m, err := evaluation.Measure(ctx, r.request(s, e))
+	var unsaved *evaluation.NotSaved
+	if errors.As(err, &unsaved) {
+		// It may have been paid for: its run stays open until the next run has saved and logged it.
+		return nil, fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
+	}
 	if err != nil {
 		why := fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
 		return nil, errors.Join(why, closeRun(context.WithoutCancel(ctx), r.Ledger, e.RunID, err.Error()), r.State.forget(e.UUID))

@@ -52,7 +52,7 @@ func TestABatchIsContinued(t *testing.T) {
 	require.NoError(t, os.WriteFile(until, nil, 0o600))
 	got := c.wait()
 	assert.Equal(t, ExitInterrupted, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "2 evaluations without a result closed as interrupted")
+	assert.Contains(t, got.stderr, "2 evaluations that had not ended closed as interrupted")
 	assert.Contains(t, got.stderr, "the same command continues where it stopped")
 	evaluations, _ = s.history()
 	assert.Equal(t, map[string]int{"FINISHED complete": 4, "KILLED interrupted": 2}, statuses(evaluations))

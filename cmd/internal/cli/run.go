@@ -153,7 +153,7 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 		a.say("an earlier run had stopped: %s logged now", plural(left.Logged, "measured evaluation"))
 	}
 	if left.Interrupted > 0 {
-		a.say("an earlier run had stopped: %s without a result closed as interrupted", plural(left.Interrupted, "evaluation"))
+		a.say("an earlier run had stopped: %s that had not ended closed as interrupted", plural(left.Interrupted, "evaluation"))
 	}
 	if left.Elsewhere > 0 {
 		a.say("kept in %s: %s of runs that this server does not have", state.Evaluations(), plural(left.Elsewhere, "measured evaluation"))
