@@ -50,8 +50,8 @@ lint: ## formatting, tidy modules, vet, golangci-lint
 	go vet ./...
 	go tool -modfile=tools.mod golangci-lint run
 
-bench: ## benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: mlflow readers ## ratios against what a user would use instead
+	GOGC=400 GOMEMLIMIT=180MiB go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 clean: ## what make made, except the installed servers and readers
 	rm -rf bin demo
