@@ -28,7 +28,7 @@ def queries():
 
 def summary(rows, columns):
     """columns: name, number of nulls, sum of the numbers (None where it holds none)."""
-    return {"rows": rows, "columns": {name: [nulls, None if total is None else round(float(total), 6)] for name, nulls, total in columns}}
+    return {"rows": rows, "columns": {name: [nulls, None if total is None else float(total)] for name, nulls, total in columns}}
 
 
 def by_duckdb(pattern):
