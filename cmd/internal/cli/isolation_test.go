@@ -49,7 +49,7 @@ func TestARunnerThatGoesLookingFindsNothing(t *testing.T) {
 	}
 	require.NoError(t, exec.Command("git", "init", "-q", dir).Run())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".credentials"), []byte("needle-in-home"), 0o644))
-	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
