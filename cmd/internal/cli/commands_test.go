@@ -106,7 +106,7 @@ func TestIncompleteIsSaid(t *testing.T) {
 	var r ran
 	got := s.json(&r, "run", s.spec, "--only", "model=m-one")
 	assert.Equal(t, ExitIncomplete, got.code)
-	assert.Contains(t, got.stderr, "1 evaluation not started: run without --only to finish the batch")
+	assert.Contains(t, got.stderr, "1 not started: the batch is unfinished; run without --only to finish it")
 	assert.False(t, r.Frozen)
 	assert.Equal(t, ExitIncomplete, s.run("status").code)
 	exported := s.run("export", "latest")

@@ -260,8 +260,7 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		case out.Counts.Skipped == out.Counts.Planned:
 			return out, incomplete{"no model answered: nothing was started, and the batch stays open; run again when one does"}
 		case f.only != nil:
-			return out, incomplete{fmt.Sprintf("%s failed, %d skipped, %d not started: the batch is unfinished; run without --only to finish it",
-				plural(out.Counts.Failed, "evaluation"), out.Counts.Skipped, out.Counts.NotStarted)}
+			return out, incomplete{withoutRepeat(out.Counts) + ": the batch is unfinished; run without --only to finish it"}
 		}
 		return out, incomplete{fmt.Sprintf("%s missing, though all were measured: a repeat was deleted or changed in MLflow meanwhile; run again", plural(out.Counts.NotStarted, "repeat"))}
 	}
@@ -271,6 +270,20 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		return out, err
 	}
 	return out, left(out.Counts)
+}
+
+// withoutRepeat counts the slots without a repeat by what became of them.
+func withoutRepeat(c batch.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.NotStarted, "not started"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // left is the error of a batch that is frozen with slots without a repeat.
