@@ -31,7 +31,7 @@ func OpenState(dir string) (*State, error) {
 	if err := lockFile(f); err != nil {
 		who, _ := os.ReadFile(f.Name())
 		_ = f.Close()
-		return nil, fmt.Errorf("another run is at work in %s (%s): wait for it, or end it; until claims across launchers exist, one run at a time", dir, who)
+		return nil, fmt.Errorf("another run is at work in %s (%s): one run at a time: wait for it, or end it", dir, who)
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(Launcher()), 0)
