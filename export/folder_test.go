@@ -122,7 +122,7 @@ func TestFlippedByte(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(path, good, 0o666))
 	}
-	assert.Len(t, done, 7+9+8+4) // documents and lists, tables, queries, raw
+	assert.Len(t, done, 7+9+10+4) // documents and lists, tables, queries, raw
 	require.NoError(t, verify(t, dir).Err())
 }
 

@@ -3,6 +3,7 @@ package export_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/exporttest"
+	"github.com/benchbatch/benchbatch/export/report"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
@@ -129,7 +131,7 @@ func TestForgedManifest(t *testing.T) {
 func TestFormatsFromElsewhere(t *testing.T) {
 	honest := write(t, exporttest.New(small).Freeze(), nil)
 	for name, change := range map[string]func(*export.Manifest){
-		"newer": func(m *export.Manifest) { m.Formats["report"] = 2 },
+		"newer": func(m *export.Manifest) { m.Formats["report"]++ },
 		"other": func(m *export.Manifest) { m.Formats["poster"] = 1 },
 	} {
 		d := copyTree(t, honest)
@@ -153,7 +155,7 @@ func TestFormatsFromElsewhere(t *testing.T) {
 	assert.Equal(t, []string{"README.md", "report.md"}, r.Unproven)
 	assert.NotContains(t, r.Recomputed, "report.md")
 	require.Len(t, r.Notes, 1)
-	assert.Contains(t, r.Notes[0], "report of format 1 could not be recomputed")
+	assert.Contains(t, r.Notes[0], fmt.Sprintf("report of format %d could not be recomputed", report.Format))
 }
 
 type newer struct{ export.Output }

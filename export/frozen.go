@@ -41,6 +41,8 @@ type Options struct {
 	Outputs     []Output // what to make besides the evidence
 	// Progress is told how many evaluations are read; calls do not overlap. nil = not wanted.
 	Progress func(done, total int)
+	// Summarized is given what the outputs were made from, once. nil = not wanted.
+	Summarized func(*Summary)
 }
 
 // Frozen is a batch as its documents tell it, checked and decoded. Outputs are

@@ -11,6 +11,7 @@ type making struct {
 // startAll starts every output; dir "" computes contents only.
 func startAll(f *Frozen, dir string, outputs []Output) (*making, error) {
 	m := &making{sum: newSummarizer(f)}
+	m.sum.verdict = newDeciding(f)
 	for _, o := range outputs {
 		k, err := o.Start(f, dir)
 		if err != nil {

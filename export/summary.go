@@ -9,13 +9,14 @@ import (
 )
 
 // Summary describes a whole batch: what was measured, how the runs scattered,
-// what it cost. It claims nothing about which variant is better.
+// what it cost, and what the frozen rule decides.
 type Summary struct {
 	Evaluations []Row           // in the result's order
 	Variants    []VariantNumber // in the plan's order
-	Pairs       []Pair          // every two variants, in the plan's order
+	Pairs       []Pair          // every two variants, in the plan's order; those of Verdict.Pairs
 	Tasks       []TaskNumbers   // panel order; over counted evaluations
 	Secrets     []SecretHit     // what looks like a secret in the folder's text
+	Verdict     *Verdict        // nil where the evidence was not read
 }
 
 // Row is an evaluation without its outcomes.
@@ -91,6 +92,7 @@ type summarizer struct {
 	f       *Frozen
 	sum     Summary
 	variant map[batch.Digest]*VariantNumber
+	verdict *deciding // nil = not wanted
 }
 
 func newSummarizer(f *Frozen) *summarizer {
@@ -131,6 +133,9 @@ func (s *summarizer) add(e *Evidence) {
 	s.sum.Evaluations = append(s.sum.Evaluations, Row{Evaluation: e.Evaluation, Measures: e.Measures, Artifacts: e.ArtifactState(),
 		HasAttempts: e.Attempts != nil, Unreadable: e.Unreadable, Missing: e.Missing})
 	s.sum.Secrets = append(s.sum.Secrets, e.Secrets...)
+	if s.verdict != nil {
+		s.verdict.add(e)
+	}
 	if !e.Counted {
 		return
 	}
@@ -169,9 +174,13 @@ func (s *summarizer) finish() *Summary {
 	for i := range s.sum.Variants {
 		s.finishVariant(&s.sum.Variants[i])
 	}
+	if s.verdict != nil {
+		s.sum.Verdict = s.verdict.finish()
+	}
 	for i := range s.sum.Variants {
 		for j := i + 1; j < len(s.sum.Variants); j++ {
-			s.sum.Pairs = append(s.sum.Pairs, pair(&s.sum.Variants[i], &s.sum.Variants[j]))
+			a, b := s.sum.Verdict.order(len(s.sum.Pairs), i, j)
+			s.sum.Pairs = append(s.sum.Pairs, pair(&s.sum.Variants[a], &s.sum.Variants[b]))
 		}
 	}
 	return &s.sum

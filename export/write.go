@@ -83,7 +83,13 @@ func (x *writing) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.seal(ctx, summary, contents)
+	if err := x.seal(ctx, summary, contents); err != nil {
+		return err
+	}
+	if x.o.Summarized != nil {
+		x.o.Summarized(summary)
+	}
+	return nil
 }
 
 // documents writes the frozen documents.

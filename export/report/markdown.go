@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,10 @@ import (
 func Markdown(f *export.Frozen, s *export.Summary) string {
 	p := &page{f: f, s: s}
 	p.header()
-	p.counts()
+	p.differences()
+	p.standings()
 	p.grid()
+	p.counts()
 	p.withdrawn()
 	p.missing()
 	p.notCounted()
@@ -58,8 +61,7 @@ func (p *page) header() {
 		p.line("**%s**", escape.Markdown(plan.Question))
 		p.line("")
 	}
-	p.line("This report describes; it does not rank. No winner is claimed here.")
-	p.line("")
+	p.verdict()
 	p.line("- Batch %s (run %s), begun %s, frozen %s", escape.Markdown(r.Name), escape.Markdown(r.Batch), stamp(r.Started), stamp(r.Frozen))
 	p.line("- Panel of %s (families: %d, anchors: %d), %s, %s planned of each",
 		many(len(p.f.Tasks), "task"), plan.Panel.Families, plan.Panel.Anchors, many(len(plan.Cells), "variant"), many(plan.Repeats, "repeat"))
@@ -193,7 +195,7 @@ func (p *page) cell(which batch.Variant) string {
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 func maybe(v *float64) string {
-	if v == nil {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) {
 		return "no data"
 	}
 	return number(*v)

@@ -14,14 +14,14 @@ func readme(f *export.Frozen, s *export.Summary) string {
 	p.line("# %s", escape.Markdown(f.Result.Name))
 	p.line("")
 	marks(p)
+	p.line("The verdict: **%s** [report.md](report.md) says what it rests on, pair by pair.", Headline(s, escape.Markdown))
+	p.line("")
 	p.line("One frozen batch of the benchmark %s, version %s, begun %s.", escape.Markdown(f.Plan.Benchmark), escape.Markdown(f.Plan.Version), stamp(f.Result.Started))
 	p.line("")
 	if f.Plan.Question != "" {
 		p.line("The question: **%s**", escape.Markdown(f.Plan.Question))
 		p.line("")
 	}
-	p.line("The verdict: none is made in this folder. [report.md](report.md) describes what was measured; it does not rank.")
-	p.line("")
 	p.line("%d repeats planned = %d reused + %d done + %d failed + %d skipped + %d not started.", n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted)
 	p.line("")
 	p.line("%s", check)

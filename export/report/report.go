@@ -1,11 +1,11 @@
 // Package report writes the text of a dated folder: README.md, which says what
-// the folder is and how to check and query it, and report.md, which describes
-// what was measured.
+// the folder is and how to check and query it, and report.md, which gives the
+// verdict of the frozen decision rule and describes what was measured.
 //
 // It is an export.Output: give Output{} to export.Write and export.Verify. The
 // text follows from the frozen batch alone, in fixed order, without clock, zone or
-// locale. Foreign text goes through escape.Markdown. The report describes and
-// does not rank; verdicts are not made here.
+// locale. Foreign text goes through escape.Markdown. No verdict is made here: the
+// sentences follow from export.Verdict, one fixed form for each end state.
 package report
 
 import (
@@ -22,7 +22,7 @@ import (
 // compares text of its own format only.
 const (
 	Name   = "report"
-	Format = 1
+	Format = 2
 )
 
 // Output makes README.md and report.md.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -130,42 +129,18 @@ type runInfo struct {
 // New checks a batch. Scores, votes and costs out of range, NaN, repeated ids
 // and runs of another length than the panel are refused; nothing is guessed.
 func New(b Batch) (*Data, error) {
-	d := &Data{metric: b.Metric, tasks: slices.Clone(b.Tasks), judges: slices.Clone(b.Judges)}
-	if b.PassThreshold != nil {
-		d.threshold = ptr(*b.PassThreshold)
-	}
-	if err := d.checkPanel(); err != nil {
+	f, err := Begin(b)
+	if err != nil {
 		return nil, err
 	}
-	d.unit = units(b.Tasks)
-	seen := map[string]bool{}
-	times, runs := 0, 0
-	for i := range b.Variants {
-		v := &b.Variants[i]
-		if v.ID == "" || seen[v.ID] {
-			return nil, fmt.Errorf("variant %d: id %q: must be given and be unique", i+1, v.ID)
-		}
-		seen[v.ID] = true
-		col, err := d.column(v)
-		if err != nil {
-			return nil, fmt.Errorf("variant %q: %w", v.ID, err)
-		}
-		d.variants = append(d.variants, col)
-		for r := range v.Runs {
-			runs++
-			if !v.Runs[r].Started.IsZero() {
-				times++
+	for v := range b.Variants {
+		for r := range b.Variants[v].Runs {
+			if err := f.Run(v, r, b.Variants[v].Runs[r].Cells); err != nil {
+				return nil, err
 			}
 		}
 	}
-	if times != 0 && times != runs {
-		return nil, fmt.Errorf("start times: %d of %d runs have one; give all or none", times, runs)
-	}
-	d.timed, d.seed = times > 0, b.Digest
-	if d.seed == "" {
-		d.seed = d.digest()
-	}
-	return d, nil
+	return f.Data(), nil
 }
 
 func (d *Data) checkPanel() error {
@@ -210,38 +185,6 @@ func units(tasks []Task) []int {
 		unit[t] = n
 	}
 	return unit
-}
-
-func (d *Data) column(v *Variant) (variant, error) {
-	size, k := len(d.tasks)*len(v.Runs), len(v.Runs)
-	out := variant{id: v.ID, family: v.Family, runs: make([]runInfo, k),
-		state: make([]State, size), y: make([]float64, size), score: make([]float64, size), pass: make([]bool, size),
-		cost: make([]float64, size), wall: make([]float64, size)}
-	if len(d.judges) > 0 {
-		out.votes = make([]float64, size*len(d.judges))
-		for i := range out.votes {
-			out.votes[i] = math.NaN()
-		}
-	}
-	for r := range v.Runs {
-		run := &v.Runs[r]
-		if len(run.Cells) != len(d.tasks) {
-			return out, fmt.Errorf("run %d: %d cells: the panel has %d tasks", r+1, len(run.Cells), len(d.tasks))
-		}
-		if run.Place > Replaced {
-			return out, fmt.Errorf("run %d: place %d: must be Counted, Unfilled or Replaced", r+1, run.Place)
-		}
-		out.runs[r] = runInfo{started: run.Started, place: run.Place}
-		for t := range run.Cells {
-			if err := d.put(&out, t*k+r, &run.Cells[t]); err != nil {
-				return out, fmt.Errorf("run %d, task %q: %w", r+1, d.tasks[t].ID, err)
-			}
-			if run.Cells[t].State == Failed {
-				out.runs[r].failed++
-			}
-		}
-	}
-	return out, nil
 }
 
 func (d *Data) put(v *variant, i int, c *Cell) error {

@@ -200,79 +200,178 @@ type TaskRow struct {
 }
 
 // VariantRow describes one variant over its counted evaluations. The columns
-// from se on are null where no statistics were computed.
+// from metric on follow from the frozen decision rule; where they are null,
+// reason says why, or the page on statistics does.
 type VariantRow struct {
 	Batch
 	Variant
-	AgentVersion  *string  `parquet:"agent_version,dict"`
-	Route         string   `parquet:"route,dict"`
-	Planned       int64    `parquet:"planned"` // = reused + done + failed + skipped + not_started
-	Reused        int64    `parquet:"reused"`
-	Done          int64    `parquet:"done"`
-	Failed        int64    `parquet:"failed"`
-	Skipped       int64    `parquet:"skipped"`
-	NotStarted    int64    `parquet:"not_started"`
-	Runs          int64    `parquet:"runs"`          // counted repeats with a score
-	Tasks         int64    `parquet:"tasks"`         // with a score
-	Score         *float64 `parquet:"score"`         // mean over tasks of the mean over runs
-	ScoreKept     *float64 `parquet:"score_kept"`    // the same without withdrawn tasks
-	WorstRun      *float64 `parquet:"score_worst"`   // mean of the worst run
-	BestRun       *float64 `parquet:"score_best"`    // mean of the best run
-	PassFraction  *float64 `parquet:"pass_fraction"` // mean over tasks of the share of passes
-	Coverage      *float64 `parquet:"coverage"`
-	Scored        int64    `parquet:"n_scored"`
-	Agents        int64    `parquet:"n_agent"`
-	Timeouts      int64    `parquet:"n_timeout"`
-	Providers     int64    `parquet:"n_provider"`
-	Tools         int64    `parquet:"n_tool"`
-	Harnesses     int64    `parquet:"n_harness"`
-	JudgeFails    int64    `parquet:"n_judge"`
-	Budgets       int64    `parquet:"n_budget"`
-	NotRun        int64    `parquet:"n_not_run"`
-	Absent        int64    `parquet:"n_absent"`
-	CostUSD       *float64 `parquet:"cost_usd"` // all attempts, as reported; of the known ones
-	CostUnknown   int64    `parquet:"cost_unknown"`
-	Repriced      *float64 `parquet:"cost_repriced_usd"`
-	RepricedUnk   int64    `parquet:"cost_repriced_unknown"`
-	JudgeCostUSD  *float64 `parquet:"judge_cost_usd"`
-	TokensInput   *float64 `parquet:"tokens_input"` // sums of the known counts
-	TokensRead    *float64 `parquet:"tokens_cache_read"`
-	TokensWrite   *float64 `parquet:"tokens_cache_write"`
-	TokensOutput  *float64 `parquet:"tokens_output"`
-	WallS         *float64 `parquet:"wall_s"`     // mean of an evaluation
-	DurationS     *float64 `parquet:"duration_s"` // mean of a task
-	WaitS         *float64 `parquet:"wait_s"`     // mean of a task
-	StandardError *float64 `parquet:"se"`
-	Low           *float64 `parquet:"ci_low"`
-	High          *float64 `parquet:"ci_high"`
-	RankLow       *int64   `parquet:"rank_low"`
-	RankHigh      *int64   `parquet:"rank_high"`
-	Letters       *string  `parquet:"letters,dict"`
-}
-
-// PairRow compares two variants. The columns from verdict on are null where no
-// statistics were computed; without them nothing is claimed.
-type PairRow struct {
-	Batch
-	A             string   `parquet:"a,dict"` // variant
-	B             string   `parquet:"b,dict"` // variant
-	CellA         string   `parquet:"cell_a,dict"`
-	CellB         string   `parquet:"cell_b,dict"`
-	RunsA         int64    `parquet:"runs_a"`
-	RunsB         int64    `parquet:"runs_b"`
-	Common        int64    `parquet:"tasks_common"` // with a score on both sides
-	ScoreA        *float64 `parquet:"score_a"`      // over the common tasks
-	ScoreB        *float64 `parquet:"score_b"`
-	Difference    *float64 `parquet:"difference"` // score_a - score_b
-	RangeTie      *bool    `parquet:"range_tie"`  // the ranges of run means overlap; null = fewer than 2 runs on a side
-	Verdict       *string  `parquet:"verdict,dict"`
-	Codes         *string  `parquet:"codes,dict"` // why there is no claim, comma between
+	AgentVersion *string  `parquet:"agent_version,dict"`
+	Route        string   `parquet:"route,dict"`
+	Planned      int64    `parquet:"planned"` // = reused + done + failed + skipped + not_started
+	Reused       int64    `parquet:"reused"`
+	Done         int64    `parquet:"done"`
+	Failed       int64    `parquet:"failed"`
+	Skipped      int64    `parquet:"skipped"`
+	NotStarted   int64    `parquet:"not_started"`
+	Runs         int64    `parquet:"runs"`          // counted repeats with a score
+	Tasks        int64    `parquet:"tasks"`         // with a score
+	Score        *float64 `parquet:"score"`         // mean over tasks of the mean over runs
+	ScoreKept    *float64 `parquet:"score_kept"`    // the same without withdrawn tasks
+	WorstRun     *float64 `parquet:"score_worst"`   // mean of the worst run
+	BestRun      *float64 `parquet:"score_best"`    // mean of the best run
+	PassFraction *float64 `parquet:"pass_fraction"` // mean over tasks of the share of passes
+	Coverage     *float64 `parquet:"coverage"`
+	Scored       int64    `parquet:"n_scored"`
+	Agents       int64    `parquet:"n_agent"`
+	Timeouts     int64    `parquet:"n_timeout"`
+	Providers    int64    `parquet:"n_provider"`
+	Tools        int64    `parquet:"n_tool"`
+	Harnesses    int64    `parquet:"n_harness"`
+	JudgeFails   int64    `parquet:"n_judge"`
+	Budgets      int64    `parquet:"n_budget"`
+	NotRun       int64    `parquet:"n_not_run"`
+	Absent       int64    `parquet:"n_absent"`
+	CostUSD      *float64 `parquet:"cost_usd"` // all attempts, as reported; of the known ones
+	CostUnknown  int64    `parquet:"cost_unknown"`
+	Repriced     *float64 `parquet:"cost_repriced_usd"`
+	RepricedUnk  int64    `parquet:"cost_repriced_unknown"`
+	JudgeCostUSD *float64 `parquet:"judge_cost_usd"`
+	TokensInput  *float64 `parquet:"tokens_input"` // sums of the known counts
+	TokensRead   *float64 `parquet:"tokens_cache_read"`
+	TokensWrite  *float64 `parquet:"tokens_cache_write"`
+	TokensOutput *float64 `parquet:"tokens_output"`
+	WallS        *float64 `parquet:"wall_s"`     // mean of an evaluation
+	DurationS    *float64 `parquet:"duration_s"` // mean of a task
+	WaitS        *float64 `parquet:"wait_s"`     // mean of a task
+	Decision
+	Mean          *float64 `parquet:"mean"` // of the metric, over tasks
+	MeanTasks     *int64   `parquet:"mean_tasks"`
+	Repeats       *int64   `parquet:"repeats"` // counted, with a valid outcome
 	StandardError *float64 `parquet:"se"`
 	Freedom       *float64 `parquet:"df"`
-	Low           *float64 `parquet:"ci_low"`
+	Low           *float64 `parquet:"ci_low"` // 95 %, not adjusted
 	High          *float64 `parquet:"ci_high"`
-	P             *float64 `parquet:"p"`
+	Method        *string  `parquet:"ci_method,dict"`
+	RankLow       *int64   `parquet:"rank_low"` // null: fewer than 3 repeats, or not measured
+	RankHigh      *int64   `parquet:"rank_high"`
+	Letters       *string  `parquet:"letters,dict"` // variants that share one are not separated
+	Best          *bool    `parquet:"best"`         // may be called best
+	KeptRankLow   *int64   `parquet:"kept_rank_low"`
+	KeptRankHigh  *int64   `parquet:"kept_rank_high"` // without withdrawn tasks; null = none
+	RerunVariance *float64 `parquet:"rerun_variance"` // of a single run of a task
+	ICC           *float64 `parquet:"icc"`            // reliability of a single run
+	ICCMean       *float64 `parquet:"icc_mean"`       // reliability of the mean of the runs
+	FlipRate      *float64 `parquet:"flip_rate"`      // tasks that neither always pass nor always fail; grows with repeats
+	SingleRuns    *float64 `parquet:"single_run_difference"`
+	Unstable      *bool    `parquet:"unstable"`
+	BandLow       *float64 `parquet:"failure_band_low"`  // if every failure had been a 0
+	BandHigh      *float64 `parquet:"failure_band_high"` // if every failure had been a 1
+	Failures      *int64   `parquet:"failures"`          // not the agent's doing
+	K             *int64   `parquet:"k"`                 // of pass_at_k and pass_hat_k: the smallest number of repeats in the batch
+	PassAt        *float64 `parquet:"pass_at_k"`         // at least one of k runs passes
+	PassAtLow     *float64 `parquet:"pass_at_k_low"`
+	PassAtHigh    *float64 `parquet:"pass_at_k_high"`
+	PassHat       *float64 `parquet:"pass_hat_k"` // all of k runs pass
+	PassHatLow    *float64 `parquet:"pass_hat_k_low"`
+	PassHatHigh   *float64 `parquet:"pass_hat_k_high"`
+	PassTasks     *int64   `parquet:"pass_k_tasks"`    // behind both
+	PassExcluded  *int64   `parquet:"pass_k_excluded"` // tasks with fewer than k runs
+	PassReason    *string  `parquet:"pass_k_reason,dict"`
+	TaskCost      *float64 `parquet:"cost_per_task_usd"` // of a scored outcome, as reported
+	TaskCostLow   *float64 `parquet:"cost_per_task_low"`
+	TaskCostHigh  *float64 `parquet:"cost_per_task_high"`
+	PassCost      *float64 `parquet:"cost_per_pass_usd"`
+	PassCostLow   *float64 `parquet:"cost_per_pass_low"`
+	PassCostHigh  *float64 `parquet:"cost_per_pass_high"` // null beside a value: unbounded
+	PassCostBy    *string  `parquet:"cost_per_pass_method,dict"`
+	CostKnown     *int64   `parquet:"cost_known"`    // scored outcomes of known cost, behind the above
+	TaskTime      *float64 `parquet:"work_s"`        // seconds of a scored outcome, without waiting
+	TaskTimeLow   *float64 `parquet:"work_s_low"`    //
+	TaskTimeHigh  *float64 `parquet:"work_s_high"`   //
+	Standing      *string  `parquet:"standing,dict"` // against the reference; null = none, or itself
+	PNonInferior  *float64 `parquet:"p_non_inferior_adjusted"`
+	PInferior     *float64 `parquet:"p_inferior_adjusted"`
+	StandingLow   *float64 `parquet:"standing_low"`
+	StandingHigh  *float64 `parquet:"standing_high"`
+	StandingCodes *string  `parquet:"standing_codes,dict"`
+	Recommended   *bool    `parquet:"recommended"`
+	Advantages    *string  `parquet:"advantages,dict"` // shown to be material, comma between
+	NotBecause    *string  `parquet:"recommended_reason,dict"`
+}
+
+// Decision stands in front of what the frozen rule says.
+type Decision struct {
+	Metric *string  `parquet:"metric,dict"` // score, passed or judge/ID
+	Look   *int64   `parquet:"look"`        // 1 = the first at this question
+	Alpha  *float64 `parquet:"alpha"`       // one-sided, at this look
+	Margin *float64 `parquet:"margin"`      // null = none was frozen
+	Reason *string  `parquet:"reason,dict"` // why nothing was decided
+}
+
+// PairRow compares two variants. The columns from metric on follow from the
+// frozen decision rule. Where compare is reference, b is the reference.
+type PairRow struct {
+	Batch
+	A          string   `parquet:"a,dict"` // variant
+	B          string   `parquet:"b,dict"` // variant
+	CellA      string   `parquet:"cell_a,dict"`
+	CellB      string   `parquet:"cell_b,dict"`
+	RunsA      int64    `parquet:"runs_a"`
+	RunsB      int64    `parquet:"runs_b"`
+	Common     int64    `parquet:"tasks_common"` // with a score on both sides
+	ScoreA     *float64 `parquet:"score_a"`      // over the common tasks
+	ScoreB     *float64 `parquet:"score_b"`
+	Difference *float64 `parquet:"difference"` // score_a - score_b
+	RangeTie   *bool    `parquet:"range_tie"`  // the ranges of run means overlap; null = fewer than 2 runs on a side
+
+	Decision
+	Verdict       *string  `parquet:"verdict,dict"` // beats, ahead on this list, equal, tied, cannot tell; null = not compared, see reason
+	Winner        *string  `parquet:"winner,dict"`  // of beats and ahead on this list
+	Extent        *string  `parquet:"extent,dict"`  // what a claim has to add
+	InsideMargin  *bool    `parquet:"inside_margin"`
+	Codes         *string  `parquet:"codes,dict"` // comma between
+	D             *float64 `parquet:"d"`          // a - b of the metric, over the tasks below
+	Low           *float64 `parquet:"ci_low"`     // 95 %, not adjusted
+	High          *float64 `parquet:"ci_high"`
+	Method        *string  `parquet:"ci_method,dict"`
+	StandardError *float64 `parquet:"se"`
+	Freedom       *float64 `parquet:"df"`
+	VarTask       *float64 `parquet:"variance_task"`
+	VarRerun      *float64 `parquet:"variance_rerun"`
+	VarRun        *float64 `parquet:"variance_run"`
+	P             *float64 `parquet:"p"` // null = refused, see codes
+	PT            *float64 `parquet:"p_t"`
+	PFlip         *float64 `parquet:"p_flip"` // null = not asked
 	PAdjusted     *float64 `parquet:"p_adjusted"`
-	PList         *float64 `parquet:"p_list_adjusted"`
-	PEqual        *float64 `parquet:"p_equal_adjusted"`
+	PList         *float64 `parquet:"p_list"`
+	PListAdjusted *float64 `parquet:"p_list_adjusted"`
+	PEqual        *float64 `parquet:"p_equal"` // null = no margin, or refused
+	PEqualAdj     *float64 `parquet:"p_equal_adjusted"`
+	Level         *float64 `parquet:"level"` // two-sided, shared by pairs_compared
+	Compared      *int64   `parquet:"pairs_compared"`
+	MDE           *float64 `parquet:"mde"` // difference that would have shown with a chance of 80 %
+	Tasks         *int64   `parquet:"tasks"`
+	Families      *int64   `parquet:"families"`
+	Units         *int64   `parquet:"units"`
+	Differing     *int64   `parquet:"units_different"`
+	LostA         *int64   `parquet:"tasks_lost_a"`
+	LostB         *int64   `parquet:"tasks_lost_b"`
+	RepeatsA      *int64   `parquet:"repeats_a"`
+	RepeatsB      *int64   `parquet:"repeats_b"`
+	FirstVerdict  *string  `parquet:"first_verdict,dict"`  // before failures and judges were looked at
+	SecondVerdict *string  `parquet:"second_verdict,dict"` // failures scored 0; null = no failures
+	SecondWinner  *string  `parquet:"second_winner,dict"`
+	SecondD       *float64 `parquet:"second_d"`
+	SecondP       *float64 `parquet:"second_p_adjusted"`
+	KeptVerdict   *string  `parquet:"kept_verdict,dict"` // without withdrawn tasks; null = none
+	KeptWinner    *string  `parquet:"kept_winner,dict"`
+	KeptD         *float64 `parquet:"kept_d"`
+	KeptP         *float64 `parquet:"kept_p_adjusted"`
+	RangeChance   *float64 `parquet:"range_chance"` // how often the range tie separates equal variants
+	Repair        *string  `parquet:"repair,dict"`  // the cheapest
+	RepairFor     *string  `parquet:"repair_for,dict"`
+	RepairTasks   *int64   `parquet:"repair_tasks"`
+	RepairRepeats *int64   `parquet:"repair_repeats"`
+	RepairRuns    *int64   `parquet:"repair_task_runs"`
+	RepairUSD     *float64 `parquet:"repair_cost_usd"`
 }

@@ -201,20 +201,26 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Statistics come later: their columns are there, and say nothing.
+// Fewer than 3 repeats: numbers, codes and a repair, and nothing is claimed.
 func TestNothingIsClaimed(t *testing.T) {
 	dir := folder(t, exporttest.Mixed())
 	pairs := rows(t, dir, "pairs")
 	require.Len(t, pairs, 15)
 	for _, p := range pairs {
-		for _, c := range []string{"verdict", "codes", "p", "p_adjusted", "ci_low", "ci_high"} {
+		for _, c := range []string{"winner", "p", "p_adjusted", "p_list", "p_equal", "extent"} {
 			assert.NotContains(t, p, c)
 		}
+		assert.Equal(t, "cannot tell", p["verdict"])
+		assert.Contains(t, p["codes"], "no_repeats")
+		assert.Contains(t, []string{"add repeats", "add tasks"}, p["repair"])
+		assert.Contains(t, p, "ci_low")
+		assert.Equal(t, "cannot tell", p["kept_verdict"])
 	}
 	assert.Contains(t, pairs[0], "difference")
 	assert.Contains(t, pairs[0], "range_tie")
 	for _, v := range rows(t, dir, "variants") {
 		assert.NotContains(t, v, "rank_low")
+		assert.NotContains(t, v, "best")
 		assert.Equal(t, v["planned"], fmt.Sprint(number(v["reused"])+number(v["done"])+number(v["failed"])+number(v["skipped"])+number(v["not_started"])))
 	}
 }

@@ -71,6 +71,10 @@ func (b *builder) addVariants(s *export.Summary) error {
 		r.TokensInput, r.TokensRead = finite(spend.Input.Value()), finite(spend.CacheRead.Value())
 		r.TokensWrite, r.TokensOutput = finite(spend.CacheFill.Value()), finite(spend.Output.Value())
 		r.WallS, r.DurationS, r.WaitS = finite(v.Wall.Mean()), finite(v.Took.Mean()), finite(v.Wait.Mean())
+		r.Decision = decisionOf(s.Verdict)
+		if s.Verdict.Decided() {
+			describeVariant(r, s.Verdict, i)
+		}
 	}
 	return nil
 }
@@ -87,6 +91,10 @@ func (b *builder) addPairs(s *export.Summary) error {
 		r.CellA, r.CellB = p.A.Cell.Identity.Cell.Short(), p.B.Cell.Identity.Cell.Short()
 		r.RunsA, r.RunsB, r.Common = int64(len(p.A.Runs)), int64(len(p.B.Runs)), int64(p.Common)
 		r.ScoreA, r.ScoreB, r.Difference, r.RangeTie = finite(p.MeanA), finite(p.MeanB), finite(p.Difference), p.RangeTie
+		r.Decision = decisionOf(s.Verdict)
+		if s.Verdict.Decided() {
+			decidePair(r, s, i)
+		}
 	}
 	return nil
 }
