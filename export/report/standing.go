@@ -133,7 +133,7 @@ func (p *page) candidates() {
 	p.head(1, "candidate", "difference [interval]", "standing", "why")
 	for i := range v.NonInferiority {
 		n := &v.NonInferiority[i]
-		p.row(p.name(n.Candidate), interval(n.Difference, n.Interval, 1), n.Standing.String(), escape.Markdown(strings.Join(n.Codes.Strings(), ", ")))
+		p.row(p.name(n.Candidate), interval(n.Difference, n.Interval, 1), n.Standing.String(), cmp.Or(escape.Markdown(strings.Join(n.Codes.Strings(), ", ")), "–"))
 	}
 	p.line("")
 	p.line("Non-inferior: not worse than the reference by more than the margin of %s.\n", short(*v.Rule.Margin))

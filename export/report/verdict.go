@@ -154,7 +154,7 @@ func (p *page) pairTable(which []int) {
 	if v.Kept != nil {
 		head = append(head, "without withdrawn")
 	}
-	p.head(3, head...)
+	p.head(len(head), head...)
 	for n, i := range which {
 		if n == mostPairs {
 			break
@@ -181,10 +181,10 @@ func (p *page) pairRow(i int) []string {
 	if p.refers(i) == a { // shown as candidate − reference
 		a, b, sign = b, a, -1
 	}
-	why := strings.Join(pair.Codes.Strings(), ", ")
+	why := cmp.Or(strings.Join(pair.Codes.Strings(), ", "), "–")
 	verdict := sentence(p.s, pair, escape.Markdown)
 	if !pair.Compared {
-		verdict, why = "not compared", ""
+		verdict, why = "not compared", "not asked for"
 		if pair.RepeatsA == 0 || pair.RepeatsB == 0 {
 			why = "no score on one side"
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/report"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
@@ -44,11 +45,11 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 			if err != nil {
 				return err
 			}
-			_, folder, err := a.exportBatch(cmd.Context(), l, parent, f)
+			e, err := a.exportBatch(cmd.Context(), l, parent, f)
 			if err != nil {
 				return err
 			}
-			return a.result(map[string]string{"batch": parent.Info.RunID, "folder": folder}, func() { a.print("%s", folder) })
+			return a.result(map[string]string{"batch": parent.Info.RunID, "folder": e.folder}, func() { a.print("%s", e.folder) })
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
@@ -68,14 +69,21 @@ func (a *App) findBatch(ctx context.Context, conn *connection, experiment, name 
 	return l, p, err
 }
 
-// exportBatch writes the folder of a frozen batch and returns its path.
-func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent, f exportFlags) (*batch.Result, string, error) {
+// exported is a dated folder that was written, or was there already.
+type exported struct {
+	result  *batch.Result
+	folder  string
+	verdict string // one sentence; "" = the folder was not made
+}
+
+// exportBatch writes the folder of a frozen batch.
+func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent, f exportFlags) (e exported, err error) {
 	if !p.Frozen() {
-		return nil, "", incomplete{fmt.Sprintf("batch %s is not frozen yet; `benchbatch run` finishes it", p.Name())}
+		return e, incomplete{fmt.Sprintf("batch %s is not frozen yet; `benchbatch run` finishes it", p.Name())}
 	}
-	b, result, err := documents(ctx, l, p)
-	if err != nil {
-		return nil, "", err
+	var b export.Batch
+	if b, e.result, err = documents(ctx, l, p); err != nil {
+		return e, err
 	}
 	b.Fetch = func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
 		return l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
@@ -84,11 +92,12 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 	if !filepath.IsAbs(out) {
 		out = filepath.Join(a.Dir, out)
 	}
-	folder, err := export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs()})
+	e.folder, err = export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs(),
+		Summarized: func(s *export.Summary) { e.verdict = report.Headline(s, cleanLine) }})
 	if err != nil {
-		return result, folder, err
+		return e, err
 	}
-	return result, folder, a.warnOfSecrets(folder)
+	return e, a.warnOfSecrets(e.folder)
 }
 
 // warnOfSecrets says what the scan of a folder found, by file.

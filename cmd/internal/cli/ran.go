@@ -150,6 +150,9 @@ func (a *App) showRan(r *ran) {
 	n := r.Counts
 	a.print("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started; %s started now",
 		n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted, plural(r.Started, "evaluation"))
+	if r.Verdict != "" {
+		a.print("%s", r.Verdict)
+	}
 	if r.Folder != "" {
 		a.print("folder  %s", r.Folder)
 	}

@@ -86,6 +86,7 @@ type ran struct {
 	Counts  batch.Counts `json:"counts"`
 	Frozen  bool         `json:"frozen"`
 	Folder  string       `json:"folder,omitempty"`
+	Verdict string       `json:"verdict,omitempty"` // one sentence, as in the folder
 	Page    string       `json:"page"` // in the MLflow UI
 	Cells   []ranCell    `json:"cells"`
 }
@@ -233,13 +234,13 @@ func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		}
 		a.say("its run in MLflow was %s: set to FINISHED again; the frozen result is what it was", was)
 	}
-	result, folder, err := a.exportBatch(ctx, l, *p.Finished, exportFlags{out: f.out})
+	e, err := a.exportBatch(ctx, l, *p.Finished, exportFlags{out: f.out})
 	if err != nil {
 		return nil, err
 	}
-	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: result.Counts, Frozen: true, Folder: folder,
-		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, result)}
-	return out, left(result.Counts)
+	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: e.result.Counts, Frozen: true, Folder: e.folder, Verdict: e.verdict,
+		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, e.result)}
+	return out, left(e.result.Counts)
 }
 
 // conclude writes the folder of a frozen batch and says how it ended.
@@ -264,8 +265,8 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		}
 		return out, incomplete{fmt.Sprintf("%s missing, though all were measured: a repeat was deleted or changed in MLflow meanwhile; run again", plural(out.Counts.NotStarted, "repeat"))}
 	}
-	_, folder, err := a.exportBatch(ctx, l, report.Parent, exportFlags{out: f.out})
-	out.Counts, out.Frozen, out.Folder, out.Cells = report.Result.Counts, true, folder, cellsOf(report.Plan, report.Result)
+	e, err := a.exportBatch(ctx, l, report.Parent, exportFlags{out: f.out})
+	out.Counts, out.Frozen, out.Folder, out.Verdict, out.Cells = report.Result.Counts, true, e.folder, e.verdict, cellsOf(report.Plan, report.Result)
 	if err != nil {
 		return out, err
 	}
