@@ -25,11 +25,18 @@ func PassPerDollar(pass, cost []float64) (r Ratio, ok bool) {
 		return r, false
 	}
 	fn := float64(n)
-	vp, vc, pc := variance(pass)/fn, variance(cost)/fn, covariance(pass, cost)/fn
-	t := studentUpper(0.025, fn-1)
-	r = Ratio{Value: p / c, Method: ByFieller, Tasks: n, Unbounded: t * t * vc / (c * c)}
+	r = Ratio{Value: p / c, Method: ByFieller, Tasks: n}
+	r.fieller(c, fn-1, variance(pass)/fn, variance(cost)/fn, covariance(pass, cost)/fn)
+	return r, true
+}
+
+// fieller fills in Fieller's interval from the denominator's mean, the degrees of
+// freedom and the variances and covariance of the means.
+func (r *Ratio) fieller(c, df, vp, vc, pc float64) {
+	t := studentUpper(0.025, df)
+	r.Interval, r.Unbounded = nil, t*t*vc/(c*c)
 	if r.Unbounded >= 1-guard {
-		return r, true
+		return
 	}
 	g := r.Unbounded
 	slope := 0.0
@@ -40,24 +47,73 @@ func PassPerDollar(pass, cost []float64) (r Ratio, ok bool) {
 	half := t / c * math.Sqrt(math.Max(0, inner)) / (1 - g)
 	i := around((r.Value-g*slope)/(1-g), half)
 	r.Interval = &i
-	return r, true
+}
+
+// clustered is Fieller's interval with families as the units, where theirs is the
+// larger variance of the ratio (as F4).
+func (r *Ratio) clustered(pass, cost []float64, families []int) {
+	g := distinct(families)
+	if g < 2 || g >= len(pass) {
+		return
+	}
+	p, c := average(pass), average(cost)
+	sums := map[int][2]float64{}
+	for t, f := range families {
+		s := sums[f]
+		sums[f] = [2]float64{s[0] + pass[t] - p, s[1] + cost[t] - c}
+	}
+	var vp, vc, pc, own float64
+	seen := map[int]bool{}
+	for _, f := range families {
+		if s := sums[f]; !seen[f] {
+			seen[f] = true
+			vp, vc, pc = vp+float64(s[0]*s[0]), vc+float64(s[1]*s[1]), pc+float64(s[0]*s[1])
+		}
+	}
+	n := float64(len(pass))
+	scale := float64(g) / float64(g-1) / (n * n)
+	for t := range pass {
+		e := pass[t] - p - r.Value*(cost[t]-c)
+		own += float64(e * e)
+	}
+	if scale*(vp-2*r.Value*pc+r.Value*r.Value*vc) <= own/(n*(n-1)) {
+		return
+	}
+	r.fieller(c, float64(g-1), scale*vp, scale*vc, scale*pc)
+}
+
+func distinct(families []int) int {
+	seen := map[int]bool{}
+	for _, f := range families {
+		seen[f] = true
+	}
+	return len(seen)
 }
 
 // RatioOf is F21 by the method that fits the number of tasks: Fieller below 30, a
-// corrected task bootstrap below 50, the plain percentiles from there on.
+// corrected task bootstrap below 50, the plain percentiles from there on. From
+// 1,000 tasks on it is Fieller again, with families as units: the mean of so many
+// needs no drawing.
 func RatioOf(pass, cost []float64, families []int, key Key) (r Ratio, ok bool) {
 	if r, ok = PassPerDollar(pass, cost); !ok || r.Tasks < leastBootstrap {
 		return r, ok
+	}
+	if r.Tasks >= mostBootstrap {
+		if families != nil {
+			r.clustered(pass, cost, families)
+		}
+		return r, true
 	}
 	r.resampled(pass, cost, NewResample(len(pass), families, Draws, key).Sums(pass, cost), 0)
 	return r, true
 }
 
 // leastBootstrap is from how many tasks on a ratio's interval is drawn; percentiles
-// need no correction from leastPercentile on.
+// need no correction from leastPercentile on. From mostBootstrap on nothing is drawn.
 const (
 	leastBootstrap  = 30
 	leastPercentile = 50
+	mostBootstrap   = 1000
 )
 
 // resampled replaces Fieller's interval by that of the draws, whose sums of passes

@@ -26,7 +26,7 @@ func (w *drawing) run(d *Data) {
 // ratio asks for the interval of a variant's passes per dollar, where it is drawn.
 func (w *drawing) ratio(s *VariantSummary) {
 	r := s.PassPerDollar
-	if r == nil || r.Tasks < leastBootstrap {
+	if r == nil || r.Tasks < leastBootstrap || r.Tasks >= mostBootstrap {
 		return
 	}
 	pass, cost := s.pass, s.cost

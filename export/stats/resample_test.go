@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -100,4 +101,39 @@ func TestDigestSeedsDrawings(t *testing.T) {
 	assert.NotEqual(t, a.Variants[0].PassPerDollar.Interval, b.Variants[0].PassPerDollar.Interval)
 	assert.Equal(t, a.Variants[0].PassPerDollar.Value, b.Variants[0].PassPerDollar.Value)
 	assert.Equal(t, a.Variants[0].Mean, b.Variants[0].Mean)
+}
+
+// From 1,000 tasks on nothing is drawn: the interval is Fieller's, with families as
+// units where they matter (F4 of the residuals says how wide it is), else without.
+func TestLargeRatioNeedsNoDraws(t *testing.T) {
+	g := rand.New(NewKey("b", "pass", "large").stream(0))
+	for _, spread := range []float64{0, .8} {
+		n := 1200
+		pass, cost, families, residuals := make([]float64, n), make([]float64, n), make([]int, n), make([]float64, n)
+		shift := 0.0
+		for i := range pass {
+			if families[i] = i / 10; i%10 == 0 {
+				shift = spread * (g.Float64() - .5)
+			}
+			pass[i], cost[i] = min(1, max(0, g.Float64()+shift)), .1+.2*g.Float64()
+		}
+		r, ok := RatioOf(pass, cost, families, NewKey("b", "pass", "ratio"))
+		require.True(t, ok)
+		assert.Equal(t, ByFieller, r.Method)
+		for i := range residuals {
+			residuals[i] = pass[i] - r.Value*cost[i]
+		}
+		plain, _ := PassPerDollar(pass, cost)
+		half := (r.Interval.High - r.Interval.Low) / 2
+		if spread == 0 {
+			assert.Equal(t, plain.Interval, r.Interval)
+			continue
+		}
+		v, _, ok := ClusteredVariance(residuals, families)
+		require.True(t, ok)
+		assert.InEpsilon(t, studentUpper(.025, 119)*math.Sqrt(v)/average(cost), half, .01)
+		assert.Less(t, (plain.Interval.High-plain.Interval.Low)/2, .8*half, "as if tasks of a family were independent")
+		r.resampled(pass, cost, NewResample(n, families, Draws, NewKey("b", "pass", "ratio")).Sums(pass, cost), 0)
+		assert.InEpsilon(t, (r.Interval.High-r.Interval.Low)/2, half, .15)
+	}
 }

@@ -17,7 +17,7 @@ type VariantSummary struct {
 	Rerun    *float64  // w: rerun variance of a single run of a task
 	OneWay   *OneWay   // F17
 	Band     *Band     // F22
-	PassAt   []PassK   // F1 for k = 1 … Repeats of the batch
+	PassAt   []PassK   // F1 for k = 1 … 20 and Repeats of the batch, as far as it has them
 	PassHat  []PassK   // F2
 
 	FlipRate   *float64 // share of tasks that neither always pass nor always fail; grows with k
@@ -86,10 +86,16 @@ func (d *Data) summary(i int, c *column, rule Rule, v *Verdicts, common int) *Va
 	return s
 }
 
+// mostK is up to which k pass@k and pass^k are given one by one.
+const mostK = 20
+
 // passes fills in F1, F2, F5 and the flip rate from the passes of the counted runs.
 func (d *Data) passes(s *VariantSummary, c *column, common int) {
 	n, passed := d.passCounts(s.Variant)
 	for k := 1; k <= common && c.k > 0; k++ {
+		if k > mostK && k < common {
+			continue
+		}
 		s.PassAt = append(s.PassAt, PassTable(n, passed, d.unit, k, PassAtK))
 		s.PassHat = append(s.PassHat, PassTable(n, passed, d.unit, k, PassHatK))
 	}
@@ -186,6 +192,9 @@ func (d *Data) costs(s *VariantSummary, v int) {
 	}
 	p, _ := compact(s.pass, spent, d.unit)
 	if r, ok := PassPerDollar(p, c); ok {
+		if r.Tasks >= mostBootstrap {
+			r.clustered(p, c, family)
+		}
 		s.PassPerDollar = &r
 	}
 }
