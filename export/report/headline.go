@@ -159,6 +159,9 @@ func (h *heading) byReference(pairs []*stats.Pair) string {
 	return fmt.Sprintf("Of %s %s better than the reference %s, %s worse%s.", count(n, "candidate"), isAre(better), reference, isAre(worse), rest)
 }
 
+// mostNames is how many variants a sentence names.
+const mostNames = 3
+
 // groups is the end state of a batch without a best variant.
 func (h *heading) groups(measured []int, pairs []*stats.Pair) string {
 	marks := map[stats.Mark]int{}
@@ -186,7 +189,11 @@ func (h *heading) groups(measured []int, pairs []*stats.Pair) string {
 	case 1:
 		return fmt.Sprintf("No winner: %s is alone in the first group, but not shown to be better than every other variant.", first[0])
 	}
-	return fmt.Sprintf("No winner: %s of %s share the first group (%s).", words(len(first)), words(len(measured)), strings.Join(first, ", "))
+	who := ""
+	if len(first) <= mostNames {
+		who = " (" + strings.Join(first, ", ") + ")"
+	}
+	return fmt.Sprintf("No winner: %s of %s share the first group%s.", words(len(first)), words(len(measured)), who)
 }
 
 // sentence is the verdict on a pair in the words of the rule.

@@ -116,6 +116,7 @@ func (p *page) differences() {
 	var with, other []int
 	for i := range v.Pairs {
 		switch {
+		case v.Pairs[i].RepeatsA == 0 || v.Pairs[i].RepeatsB == 0:
 		case p.refers(i) != stats.Nobody:
 			with = append(with, i)
 		case v.Pairs[i].Compared || v.Rule.Compare == stats.AllPairs:
@@ -134,7 +135,24 @@ func (p *page) differences() {
 		p.line("%s", title)
 		p.pairTable(other)
 	}
+	p.unmeasured()
+	if len(with)+len(other) == 0 {
+		return
+	}
 	p.line("A difference is that of the means over common tasks, with its 95 %% interval (not adjusted for the number of pairs; the p is). The range tie is a description: the best-to-worst ranges of two variants' runs overlap. It is no test, and may differ from the verdict. What each word and code means: docs/statistics.md of benchbatch.\n")
+}
+
+// unmeasured names the variants that are in no pair.
+func (p *page) unmeasured() {
+	var names []string
+	for i := range p.s.Verdict.Description.Variants {
+		if p.s.Verdict.Description.Variants[i].Repeats == 0 {
+			names = append(names, p.name(i))
+		}
+	}
+	if len(names) > 0 {
+		p.line("Without a score, and so in no pair: %s.\n", strings.Join(names, ", "))
+	}
 }
 
 // refers is the reference's side of a pair, else stats.Nobody.
@@ -185,12 +203,9 @@ func (p *page) pairRow(i int) []string {
 	verdict := sentence(p.s, pair, escape.Markdown)
 	if !pair.Compared {
 		verdict, why = "not compared", "not asked for"
-		if pair.RepeatsA == 0 || pair.RepeatsB == 0 {
-			why = "no score on one side"
-		}
 	}
 	cells := []string{p.name(a) + " − " + p.name(b), verdict, escape.Markdown(why), interval(pair.Difference, pair.Interval, sign),
-		pValue(pair.PAdj), detectable(pair.MDE), rangeTie(p.s.Pairs[i].RangeTie), repairs(pair)}
+		adjusted(pair), detectable(pair.MDE), rangeTie(p.s.Pairs[i].RangeTie), repairs(pair)}
 	if v.Kept != nil {
 		cells = append(cells, sentence(p.s, &v.Kept.Pairs[i], escape.Markdown))
 	}
@@ -236,6 +251,14 @@ func signed(v float64) string {
 		return "+" + number(v)
 	}
 	return number(v)
+}
+
+// adjusted is the p that decides; a claim about this list has its own.
+func adjusted(pair *stats.Pair) string {
+	if pair.Mark == stats.Ahead {
+		return pValue(pair.PAdj) + " (this list " + pValue(pair.PListAdj) + ")"
+	}
+	return pValue(pair.PAdj)
 }
 
 func pValue(p *float64) string {

@@ -23,6 +23,7 @@ func TestAFrozenBatch(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	r := s.measure()
 	require.Equal(t, batch.Counts{Planned: 8, Done: 8}, r.Counts)
+	assert.Equal(t, "Nothing can be told: fewer than 3 repeats.", r.Verdict)
 	on := func(f func(*testing.T, *shell, ran)) func(*testing.T) {
 		return func(t *testing.T) {
 			c := *s

@@ -109,6 +109,8 @@ func allReaders(t *testing.T, folder string) {
 	files := entries(t, filepath.Join(folder, "queries"))
 	assert.Len(t, answers, len(files))
 	assert.Equal(t, 4, answers["01-grid.sql"], "2 agents on 2 models")
+	assert.Equal(t, 6, answers["09-verdicts.sql"], "4 variants in pairs")
+	assert.Equal(t, 4, answers["10-ranks.sql"])
 }
 
 // TestDaysAreReadTogether reads three days by one glob; on the first nothing but scores is known.
@@ -130,5 +132,7 @@ func TestDaysAreReadTogether(t *testing.T) {
 	assert.Equal(t, 240, outcomes.Rows)
 	assert.Equal(t, 80.0, outcomes.Columns["cost_usd"][0], "the first day knows no cost")
 	assert.Equal(t, 24, got["*/tables/evaluations.parquet"].Rows)
+	claims := query(t, dir, "SELECT count(*) AS pairs, count(verdict) AS judged, count(p) AS tested, min(codes) AS codes, count(winner) AS winners FROM '*/tables/pairs.parquet'")
+	assert.Equal(t, []map[string]any{{"pairs": 18.0, "judged": 18.0, "tested": 0.0, "codes": "no_repeats", "winners": 0.0}}, claims, "2 repeats claim nothing")
 	assert.Equal(t, []map[string]any{{"days": 3.0}}, query(t, dir, "SELECT count(DISTINCT batch) AS days FROM '*/tables/variants.parquet'"))
 }
