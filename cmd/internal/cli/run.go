@@ -87,7 +87,7 @@ type ran struct {
 	Frozen  bool         `json:"frozen"`
 	Folder  string       `json:"folder,omitempty"`
 	Verdict string       `json:"verdict,omitempty"` // one sentence, as in the folder
-	Page    string       `json:"page"` // in the MLflow UI
+	Page    string       `json:"page"`              // in the MLflow UI
 	Cells   []ranCell    `json:"cells"`
 }
 
