@@ -3,7 +3,7 @@
 usage: seed.py STORE_URI RUNS EXPERIMENT HASHES
 STORE_URI  as sqlite:///mlflow.db; the store must have been opened once by a server
 HASHES     what `benchbatch hash --json` printed: the first cells × 3 runs carry these tags, all others those of other recipes
-Each run has 19 tags, 6 params and 15 metrics, as benchbatch logs an evaluation.
+Each run has 19 tags, 6 params and 21 metrics, as benchbatch logs an evaluation.
 """
 import hashlib
 import json
@@ -15,7 +15,9 @@ import uuid
 from sqlalchemy import MetaData, create_engine, insert, text
 
 METRICS = ["score", "pass_fraction", "coverage", "cost_usd", "wall_s", "wait_s", "tokens/input", "tokens/cache_read", "tokens/output",
-           "count/scored", "count/agent", "count/provider", "judge/tone", "judge/policy", "judge/facts"]
+           "judge/tone", "judge/policy", "judge/facts"]
+STATES = ["scored", "agent", "timeout", "provider", "tool", "harness", "judge", "budget", "not_run"]
+TASKS = 12  # of the panel: all of them are scored
 
 
 def digest(*parts):
@@ -75,8 +77,10 @@ def main():
         rows["tags"] += [dict(key=k, value=v, run_uuid=run) for k, v in tags.items()]
         params = dict(agent=cell["agent"], model=cell["model"], repeat=str(slot), benchmark=experiment, version=tags["benchbatch.version"], brain="brain/")
         rows["params"] += [dict(key=k, value=v, run_uuid=run) for k, v in params.items()]
-        for key in METRICS:
-            point = dict(key=key, value=rng.random(), timestamp=start + 60000, run_uuid=run, step=0, is_nan=False)
+        values = {key: rng.random() for key in METRICS}
+        values.update({"count/" + state: TASKS * (state == "scored") for state in STATES})
+        for key, value in values.items():
+            point = dict(key=key, value=value, timestamp=start + 60000, run_uuid=run, step=0, is_nan=False)
             rows["metrics"].append(point)
             rows["latest_metrics"].append(dict(point))
         if len(rows["runs"]) >= 2000:

@@ -263,8 +263,8 @@ func (a *App) showPlan(p *planned) {
 		}
 		a.print("%s", cleanLine(text))
 	}
-	for _, i := range p.Ignored {
-		a.print("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
+	for _, i := range ignoredLines(p.Ignored) {
+		a.print("%s", cleanLine(i))
 	}
 }
 
@@ -316,4 +316,27 @@ func estimateText(e planner.Estimate) string {
 		}
 	}
 	return fmt.Sprintf("missing: %s; %s; %s", plural(e.Evaluations, "evaluation"), cost, wall)
+}
+
+// manyAlike is how many runs with one reason are named one by one.
+const manyAlike = 10
+
+// ignoredLines say which runs do not count and why; many with one reason share a line.
+func ignoredLines(ignored []batch.Ignored) []string {
+	alike := map[string]int{}
+	for _, i := range ignored {
+		alike[i.Reason]++
+	}
+	said := map[string]bool{}
+	var lines []string
+	for _, i := range ignored {
+		switch n := alike[i.Reason]; {
+		case n <= manyAlike:
+			lines = append(lines, "does not count: "+i.RunID+": "+i.Reason)
+		case !said[i.Reason]:
+			said[i.Reason] = true
+			lines = append(lines, fmt.Sprintf("does not count: %d runs, the first %s: %s", n, i.RunID, i.Reason))
+		}
+	}
+	return lines
 }

@@ -185,8 +185,8 @@ func (a *App) describe(p *planner.Plan, tracking string, only func(batch.Variant
 	c := p.Counts()
 	a.say("asked MLflow at %s", tracking)
 	a.say("%s %s: %d planned = %d reused + %d done + %d missing", p.Doc.Benchmark, p.Doc.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
-	for _, i := range p.Ignored {
-		a.say("%s", cleanLine("does not count: "+i.RunID+": "+i.Reason))
+	for _, i := range ignoredLines(p.Ignored) {
+		a.say("%s", cleanLine(i))
 	}
 	if p.Joined != nil && p.Joined.Plan != "" && p.Doc.SpecDigest != batch.Sum(p.Spec().Raw) {
 		a.say("the spec's free fields changed since the batch began: noted beside it as %s", executor.RevisionName(batch.Sum(p.Spec().Raw)))
