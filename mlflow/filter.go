@@ -9,9 +9,6 @@ const maxConditions = 50
 // quotation mark, or a key with a back-tick, cannot be searched and is refused; match such values on the client, or search a hash.
 func TagEquals(key, value string) (string, error) { return equals("tags", key, value) }
 
-// ParamEquals is a search filter for runs whose parameter has exactly this value; see [TagEquals].
-func ParamEquals(key, value string) (string, error) { return equals("params", key, value) }
-
 // AttributeEquals is a search filter on an attribute: run_id, run_name, user_id, status or artifact_uri; see [TagEquals].
 func AttributeEquals(name, value string) (string, error) {
 	switch name {

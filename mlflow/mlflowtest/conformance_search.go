@@ -66,13 +66,12 @@ func conformFilters(t *testing.T, s *suite) {
 		tag("no.such", "aa"):    nil,
 		mlflow.And(tag("bench.cell", "aa"), must(t)(mlflow.AttributeEquals("status", "FINISHED")), ""): {a.RunID},
 		mlflow.And(tag("bench.cell", "ab"), must(t)(mlflow.AttributeEquals("status", "FINISHED"))):     nil,
-		must(t)(mlflow.ParamEquals("agent", "x")):                                                      {a.RunID},
 		must(t)(mlflow.AttributeEquals("run_id", b.RunID)):                                             {b.RunID},
-		"tags.`bench.cell` LIKE 'a%'":                                                                  {a.RunID, b.RunID},
-		"tags.bench.cell = 'aa'":                                                                       {a.RunID},
-		"tags.`only.a` != '2'":                                                                         {a.RunID},
-		"attributes.start_time > 1000":                                                                 {b.RunID},
-		"metrics.score >= 0.5":                                                                         {a.RunID},
+		"tags.`bench.cell` LIKE 'a%'":  {a.RunID, b.RunID},
+		"tags.bench.cell = 'aa'":       {a.RunID},
+		"tags.`only.a` != '2'":         {a.RunID},
+		"attributes.start_time > 1000": {b.RunID},
+		"metrics.score >= 0.5":         {a.RunID},
 		fmt.Sprintf("attributes.run_id IN ('%s', '%s') AND attributes.start_time <= 1000", a.RunID, b.RunID): {a.RunID},
 	} {
 		runs, err := s.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{experiment}, Filter: filter})
