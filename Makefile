@@ -15,7 +15,7 @@ ALONE    := $(PYTHON) -c 'import fcntl, subprocess, sys; f = open(sys.argv[1], "
 
 .DEFAULT_GOAL := build
 
-.PHONY: help build mlflow mlflow-all readers demo test lint bench clean
+.PHONY: help build mlflow mlflow-all readers browser demo test lint bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,11 +35,14 @@ $(MLFLOWS:%=mlflow-%): mlflow-%:
 readers: ## DuckDB, Polars, pyarrow and pandas in .readers/, to check the tables with
 	@$(ALONE) .readers.lock scripts/install-readers.sh
 
+browser: ## Chromium, to look at pages and charts with
+	@scripts/install-chromium.sh
+
 demo: build mlflow ## the whole job on the bundled benchmark, in demo/
 	mkdir -p demo
 	cd demo && BENCHBATCH_MLFLOW='$(CURDIR)/.mlflow/$(MLFLOW)/bin/mlflow' ../bin/benchbatch demo
 
-test: mlflow-all readers ## all tests, against real MLflow servers; a skipped test fails
+test: mlflow-all readers browser ## all tests, against real MLflow servers and a real browser; a skipped test fails
 	go vet ./...
 	go run ./scripts/gotest ./... -- -race $(PARALLEL)
 

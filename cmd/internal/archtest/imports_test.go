@@ -45,6 +45,7 @@ var packages = []struct {
 	{"export/report", []string{"export", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
+	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
 		"export", "export/escape", "export/report", "export/stats", "export/tables", "mlflow", "mlflow/local",
@@ -67,6 +68,7 @@ var trees = map[string][]string{
 // confined names the one package that may use a library, tests aside.
 var confined = map[string]string{
 	"github.com/apache/arrow-go/v18":        "export/tables",
+	"github.com/chromedp":                  "export/exporttest/browser",
 	"github.com/gowebpki/jcs":               "planner/batch",
 	"github.com/hashicorp/go-retryablehttp": "mlflow",
 	"github.com/parquet-go/parquet-go":      "export/tables",
