@@ -28,6 +28,7 @@ var packages = []struct {
 }{
 	{"examples", nil},
 	{"export/escape", nil},
+	{"export/document", []string{"export/escape"}},
 	{"export/stats", nil},
 	{"mlflow", nil},
 	{"mlflow/local", []string{"mlflow"}},
@@ -42,13 +43,13 @@ var packages = []struct {
 	{"executor/preflight", []string{"executor/evaluation", "executor/process", "planner/spec"}},
 	{"executor", []string{"executor/evaluation", "mlflow", "planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec"}},
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
-	{"export/report", []string{"export", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
+	{"export/report", []string{"export", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
 	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
-		"export", "export/escape", "export/report", "export/stats", "export/tables", "mlflow", "mlflow/local",
+		"export", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "mlflow", "mlflow/local",
 		"planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec",
 	}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},
