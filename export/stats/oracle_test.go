@@ -31,6 +31,20 @@ func TestDistributionsAgainstGonum(t *testing.T) {
 }
 
 // The quantile must invert the tail to the last digits, also far out.
+func TestAtLeastAgainstGonum(t *testing.T) {
+	for _, n := range []int{1, 25, 400, 2000} {
+		for _, p := range []float64{.001, .05, .5} {
+			b := distuv.Binomial{N: float64(n), P: p}
+			for _, x := range []int{1, n / 20, n/20 + 9, n} {
+				if x > 0 && x <= n {
+					assert.InDelta(t, b.Survival(float64(x)-1), AtLeast(x, n, p), 1e-9, "%d of %d at %v", x, n, p)
+				}
+			}
+			assert.Equal(t, []float64{1, 0}, []float64{AtLeast(0, n, p), AtLeast(n+1, n, p)})
+		}
+	}
+}
+
 func TestStudentUpperInverts(t *testing.T) {
 	for _, df := range someDF {
 		for _, a := range []float64{1e-10, 1e-6, .05 / 4950 / 2, .003125, .025, .2, .4999, .5, .8, .975} {

@@ -22,6 +22,18 @@ func Wilson(x, n float64) (i Interval, ok bool) {
 	return i, true
 }
 
+// AtLeast is the chance of x or more passes in n independent trials that each pass
+// with chance p: how far an observed rate lies beyond a stated one.
+func AtLeast(x, n int, p float64) float64 {
+	switch {
+	case x <= 0:
+		return 1
+	case x > n:
+		return 0
+	}
+	return betaRegularised(float64(x), float64(n-x+1), p, 1-p)
+}
+
 // EffectiveTrials is F5's n_eff: how many independent trials the runs of several
 // tasks are worth, (sum k)/(1+(kbar-1) ICC). A negative ICC counts as 0.
 func EffectiveTrials(runs, tasks int, icc float64) float64 {

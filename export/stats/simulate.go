@@ -40,14 +40,17 @@ func Simulate(s Scenario, rule Rule, key Key, replicates int) (Rates, error) {
 	return calibrate(rule, key, replicates, s.draw, s.effect)
 }
 
-// Shuffle permutes the variants' labels within each task of a real batch, among
-// variants with the same number of counted runs: every separation is then false.
+// Shuffle permutes the variants' labels within each task of a real batch: every
+// separation is then false. A variant's runs of a task move together, and take
+// their number along where it differs. Under scope List single runs change places:
+// on exactly these tasks, labels that keep their runs together do differ.
 func Shuffle(d *Data, rule Rule, key Key, replicates int) (Rates, error) {
 	rule.Reference, rule.Compare, rule.Pairs = "", AllPairs, nil
 	if _, err := rule.check(d); err != nil {
 		return Rates{}, err
 	}
-	return calibrate(rule, key, replicates, d.shuffled, func(int) float64 { return 0 })
+	draw := func(g *rand.Rand) *Data { return d.shuffled(g, rule.Scope == List) }
+	return calibrate(rule, key, replicates, draw, func(int) float64 { return 0 })
 }
 
 // tally counts over batches; whole numbers, so that their order doesn't matter.
@@ -168,45 +171,4 @@ func (r *reading) sides(c *contest, rule Rule, s *scratch) (side [rules]int) {
 		}
 	}
 	return side
-}
-
-// shuffled permutes labels within tasks.
-func (d *Data) shuffled(g *rand.Rand) *Data {
-	out := *d
-	out.variants = make([]variant, len(d.variants))
-	groups := map[int][]int{}
-	var sizes []int
-	counted := make([][]int, len(d.variants))
-	for v := range d.variants {
-		col := &d.variants[v]
-		for r, run := range col.runs {
-			if run.place == Counted {
-				counted[v] = append(counted[v], r)
-			}
-		}
-		k := len(counted[v])
-		if groups[k] == nil {
-			sizes = append(sizes, k)
-		}
-		groups[k] = append(groups[k], v)
-		out.variants[v] = variant{id: col.id, family: col.family, runs: make([]runInfo, k),
-			state: make([]State, k*len(d.tasks)), y: make([]float64, k*len(d.tasks))}
-	}
-	for t := range d.tasks {
-		for _, k := range sizes {
-			group := groups[k]
-			for i, j := range g.Perm(len(group)) {
-				from, to := &d.variants[group[j]], &out.variants[group[i]]
-				for r, source := range counted[group[j]] {
-					s, at := from.state[t*len(from.runs)+source], t*k+r
-					to.state[at], to.y[at] = s, from.y[t*len(from.runs)+source]
-					if s == Failed {
-						to.runs[r].failed++
-					}
-				}
-			}
-		}
-	}
-	out.timed, out.judges = false, nil
-	return &out
 }

@@ -1,7 +1,10 @@
 package stats
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,6 +72,64 @@ func TestShuffledLabelsSeparateNothing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 6, c.Equal)
 		assert.LessOrEqual(t, c.Rule.False, most(.05, n))
+	}
+}
+
+// Whatever made a batch, its shuffled labels tell nothing.
+func TestShuffledLabelsSeparateNothingInAnyWorld(t *testing.T) {
+	const n = 300
+	for name, s := range map[string]Scenario{
+		"interaction": {Variants: 4, Tasks: 60, Repeats: []int{10}, Spread: 2, Interaction: 3},
+		"families":    {Variants: 4, Tasks: 60, Families: 12, Repeats: []int{5}, FamilySD: 2},
+		"uneven":      {Variants: 4, Tasks: 60, Repeats: []int{3, 3, 5, 5}, Interaction: 1, Missing: .05, Shock: .5, Spread: 3},
+		"continuous":  {Variants: 3, Tasks: 40, Repeats: []int{4}, Interaction: 1, Continuous: true, Spread: 4},
+	} {
+		for _, scope := range []Scope{Population, List} {
+			t.Run(fmt.Sprint(name, " ", scope), func(t *testing.T) {
+				key := NewKey("worlds", "", name)
+				rule := DefaultRule()
+				rule.Scope = scope
+				c, err := Shuffle(s.draw(rand.New(key.stream(0))), rule, key, n)
+				require.NoError(t, err)
+				assert.Equal(t, s.Variants*(s.Variants-1)/2, c.Equal)
+				assert.Greater(t, AtLeast(int(math.Round(c.Rule.False*n)), n, .05), .001, "%+v", c)
+			})
+		}
+	}
+}
+
+// A shuffle moves outcomes and loses none.
+func TestShuffleKeepsEveryOutcome(t *testing.T) {
+	s := Scenario{Variants: 5, Tasks: 30, Repeats: []int{3, 5}, Continuous: true, Missing: .1}
+	d := s.draw(rand.New(NewKey("keep", "", "").stream(0)))
+	d.variants[1].runs[2].place = Replaced
+	row := func(d *Data, t int) (out []string) {
+		for v := range d.variants {
+			col := &d.variants[v]
+			for _, r := range col.counted() {
+				if i := t*len(col.runs) + r; col.state[i] != NotRun {
+					out = append(out, fmt.Sprint(col.state[i], col.y[i]))
+				}
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, single := range []bool{false, true} {
+		shuffled, moved := d.shuffled(rand.New(NewKey("keep", "", "shuffle").stream(0)), single), 0
+		for task := range d.tasks {
+			assert.Equal(t, row(d, task), row(shuffled, task))
+			moved += int(indicator(d.variants[0].y[task*3] != shuffled.variants[0].y[task*5]))
+		}
+		assert.Greater(t, moved, 5)
+		failed := 0
+		for v := range shuffled.variants {
+			for _, run := range shuffled.variants[v].runs {
+				failed += run.failed
+			}
+		}
+		assert.Positive(t, failed)
+		assert.True(t, shuffled.differs())
 	}
 }
 
