@@ -30,6 +30,7 @@ type decision struct {
 	Compare   string             `json:"compare"`
 	Scope     string             `json:"scope"`
 	Advantage map[string]float64 `json:"advantage"`
+	By        string             `json:"by"`
 }
 
 // deciding gathers what the verdict rests on while evaluations pass by: a few
@@ -43,12 +44,16 @@ type deciding struct {
 	at      map[string][2]int // run id → variant and run
 	cells   []stats.Cell      // of one evaluation
 	values  []float64         // costs and times that cells point to
+
+	selection [][]bool // by variant and run: it served to choose a setting
+	flagged   []bits   // by variant: cells that an audit flagged
+	left      [3]int   // outcomes that each of the readings leaves out
 }
 
 // newDeciding prepares the data of a batch. Where the rule or the batch can't be
 // used, it says so in Verdict.Refused, and no data are gathered.
 func newDeciding(f *Frozen) *deciding {
-	x := &deciding{f: f, at: map[string][2]int{}, cells: make([]stats.Cell, len(f.Tasks)), values: make([]float64, 2*len(f.Tasks))}
+	x := &deciding{f: f, at: map[string][2]int{}, cells: make([]stats.Cell, len(f.Tasks)), values: make([]float64, 3*len(f.Tasks))}
 	x.v.Unpassed = make([]int, len(f.Plan.Cells))
 	if err := x.begin(); err != nil {
 		x.v.Refused = err.Error()
@@ -103,6 +108,9 @@ func (x *deciding) rule() error {
 	default:
 		return fmt.Errorf("decision.scope %q is not known", x.d.Scope)
 	}
+	if x.d.By != "" && x.d.By != ByFamily {
+		return fmt.Errorf("decision.by %q is not known", x.d.By)
+	}
 	x.v.Rule, x.v.Metric = r, x.d.Metric
 	return nil
 }
@@ -142,6 +150,7 @@ func (x *deciding) variants() []stats.Variant {
 			filled[slotKey(s.Cell, s.Slot)] = true
 		}
 	}
+	x.selection, x.flagged = make([][]bool, len(out)), make([]bits, len(out))
 	unknown, timed := 0, 0
 	for i := range x.f.Result.Evaluations {
 		e := &x.f.Result.Evaluations[i]
@@ -161,6 +170,7 @@ func (x *deciding) variants() []stats.Variant {
 			r.Started = time.Unix(0, 0).Add(-time.Duration(unknown) * 48 * time.Hour)
 		}
 		x.at[e.RunID] = [2]int{v, len(out[v].Runs)}
+		x.selection[v] = append(x.selection[v], selects(e))
 		out[v].Runs = append(out[v].Runs, r)
 	}
 	if timed == 0 {
@@ -190,7 +200,8 @@ func (x *deciding) add(e *Evidence) {
 		if p < 0 {
 			continue
 		}
-		x.cell(&x.cells[p], p, &e.Outcomes[i], e.Derived[i].Passed)
+		x.cell(&x.cells[p], p, &e.Outcomes[i], &e.Derived[i])
+		x.mark(e, at, p, len(e.Outcomes[i].Flags) > 0)
 		if e.Counted && x.cells[p].State == stats.Scored && e.Derived[i].Passed == nil {
 			x.v.Unpassed[at[0]]++
 		}
@@ -201,10 +212,12 @@ func (x *deciding) add(e *Evidence) {
 }
 
 // cell says what an outcome is worth to the statistics.
-func (x *deciding) cell(c *stats.Cell, p int, o *outcome.Outcome, passed *bool) {
+func (x *deciding) cell(c *stats.Cell, p int, o *outcome.Outcome, d *Derived) {
+	passed := d.Passed
 	c.State = worth(o)
-	c.CostUSD = x.value(2*p, o.CostUSD)
-	c.WallS = x.value(2*p+1, WorkSeconds(o))
+	c.CostUSD = x.value(3*p, o.CostUSD)
+	c.WallS = x.value(3*p+1, WorkSeconds(o))
+	c.Repriced = x.value(3*p+2, d.Repriced)
 	if c.State != stats.Scored {
 		return
 	}

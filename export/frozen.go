@@ -57,6 +57,9 @@ type Frozen struct {
 	Tool        string // version of benchbatch that writes the folder
 	// ResultDigest is that of result.json: the tag benchbatch.result of the parent run.
 	ResultDigest batch.Digest
+	// PostHoc says that another decision rule is used than the frozen one; nil = the
+	// frozen one is.
+	PostHoc *PostHoc
 
 	secrets  []SecretHit // in the documents
 	position map[string]int

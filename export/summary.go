@@ -15,6 +15,8 @@ type Summary struct {
 	Variants    []VariantNumber // in the plan's order
 	Pairs       []Pair          // every two variants, in the plan's order; those of Verdict.Pairs
 	Tasks       []TaskNumbers   // panel order; over counted evaluations
+	Flags       Flags           // findings of audits
+	Paid        Paid            // over all evaluations
 	Secrets     []SecretHit     // what looks like a secret in the folder's text
 	Verdict     *Verdict        // nil where the evidence was not read
 }
@@ -45,6 +47,11 @@ type VariantNumber struct {
 	Wall   Sum                   // seconds from start to end of the counted evaluations
 	Wait   Sum                   // seconds of waiting, a task
 	Took   Sum                   // seconds, a task
+
+	Paid        Paid       // over all its evaluations, counted or not
+	Tries       []Tries    // by state, in the order of outcome.States
+	First, Last *time.Time // starts of the counted evaluations; nil = none is believable
+	Selection   int        // counted evaluations that served to choose the brain or a setting
 
 	tasks []taskSum
 }
@@ -103,7 +110,7 @@ func newSummarizer(f *Frozen) *summarizer {
 	for i := range f.Plan.Cells {
 		c := &f.Plan.Cells[i]
 		v := &s.sum.Variants[i]
-		*v = VariantNumber{Cell: c, States: map[outcome.State]int{}, tasks: make([]taskSum, len(f.Tasks))}
+		*v = VariantNumber{Cell: c, States: map[outcome.State]int{}, Tries: newTries(), tasks: make([]taskSum, len(f.Tasks))}
 		s.variant[c.Identity.Cell] = v
 	}
 	for _, slot := range f.Result.Slots {
@@ -136,10 +143,14 @@ func (s *summarizer) add(e *Evidence) {
 	if s.verdict != nil {
 		s.verdict.add(e)
 	}
+	s.sum.Flags.add(s.f, e)
+	v := s.variant[e.Cell]
+	v.Paid.add(e)
+	v.tried(s.f, e)
 	if !e.Counted {
 		return
 	}
-	v := s.variant[e.Cell]
+	v.measured(&e.Evaluation)
 	if m := e.Measures.Score.Mean(); m != nil {
 		v.Runs = append(v.Runs, Run{e.RunID, e.Slot, *m, e.Measures.Kept.Mean()})
 	}
@@ -173,6 +184,7 @@ func (s *summarizer) addTasks(v *VariantNumber, e *Evidence) {
 func (s *summarizer) finish() *Summary {
 	for i := range s.sum.Variants {
 		s.finishVariant(&s.sum.Variants[i])
+		s.sum.Paid.merge(&s.sum.Variants[i].Paid)
 	}
 	if s.verdict != nil {
 		s.sum.Verdict = s.verdict.finish()

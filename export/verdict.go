@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/benchbatch/benchbatch/export/stats"
 )
@@ -18,9 +19,15 @@ type Verdict struct {
 
 	*stats.Verdicts
 	Description *stats.Description
-	// Kept is the same rule without withdrawn tasks; nil = none was withdrawn. Where
-	// a pair differs in it, the claim does not stand alone: see Turned.
-	Kept *stats.Verdicts
+	// Readings are the same rule without some outcomes: only those that leave any out,
+	// in the order withdrawn, selection, flagged.
+	Readings []Reading
+	// Families are the verdicts on each family of tasks by itself, at one level shared
+	// by all (Holm); nil unless the rule decides by family. Means by family are in
+	// Description.Families in any case, and exploratory where Families is nil.
+	Families []FamilyVerdict
+	// JudgeNames are the judges of Verdicts.Judges and Description.Judging, by index.
+	JudgeNames []string
 	// Candidates for the reference's place; nil without a reference, an advantage
 	// that was frozen, or a margin.
 	Candidates []stats.Candidacy
@@ -43,16 +50,23 @@ func (v *Verdict) order(pair, i, j int) (a, b int) {
 	return v.Pairs[pair].A, v.Pairs[pair].B
 }
 
-// Stands says whether the claim on a pair is the same without withdrawn tasks.
+// Stands says whether the claim on a pair is the same in every reading.
 func (v *Verdict) Stands(pair int) bool {
-	return v.Kept == nil || v.Kept.Pairs[pair].Mark == v.Pairs[pair].Mark && v.Kept.Pairs[pair].Winner == v.Pairs[pair].Winner
+	for i := range v.Readings {
+		if slices.Contains(v.Readings[i].Turned, pair) {
+			return false
+		}
+	}
+	return true
 }
 
-// Chosen is the variant that may be called best, with and without withdrawn tasks;
-// stats.Nobody where there is none.
+// Chosen is the variant that may be called best in every reading; stats.Nobody
+// where there is none.
 func (v *Verdict) Chosen() int {
-	if v.Kept != nil && v.Kept.Best != v.Best {
-		return stats.Nobody
+	for i := range v.Readings {
+		if v.Readings[i].Best != v.Best {
+			return stats.Nobody
+		}
 	}
 	return v.Best
 }
@@ -86,18 +100,23 @@ func (x *deciding) decide() error {
 		return err
 	}
 	v.Description = stats.Describe(data, v.Rule, v.Verdicts)
-	if a := x.advantage(); a != (stats.Advantage{}) && v.Rule.Margin != nil {
-		if v.Candidates, err = stats.Recommend(data, v.Rule, v.Verdicts, a); err != nil {
+	for _, j := range x.judges {
+		v.JudgeNames = append(v.JudgeNames, j.ID)
+	}
+	if x.routes() {
+		if v.Candidates, err = stats.Recommend(data, v.Rule, v.Verdicts, x.advantage()); err != nil {
 			return err
 		}
 	}
-	if x.withdrawn() {
-		kept := data.Without(func(_, _, task int) bool { return x.f.Tasks[task].Withdrawn != nil })
-		if v.Kept, err = stats.Decide(kept, v.Rule); err != nil {
-			return err
-		}
+	if err := x.readings(data); err != nil {
+		return err
 	}
-	return nil
+	return x.families(data)
+}
+
+// routes says whether the rule asks for a recommendation.
+func (x *deciding) routes() bool {
+	return x.advantage() != (stats.Advantage{}) && x.v.Rule.Margin != nil && x.v.Rule.Reference != ""
 }
 
 func known(reference string, variants []string) bool {
@@ -107,15 +126,6 @@ func known(reference string, variants []string) bool {
 		}
 	}
 	return reference == ""
-}
-
-func (x *deciding) withdrawn() bool {
-	for i := range x.f.Tasks {
-		if x.f.Tasks[i].Withdrawn != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (x *deciding) advantage() (a stats.Advantage) {

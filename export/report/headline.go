@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -252,8 +251,8 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // turned are the pairs whose verdict is another one without withdrawn tasks.
 func turned(v *export.Verdict) []int {
-	if v.Kept == nil {
-		return nil
+	if r := v.Reading(export.WithoutWithdrawn); r != nil {
+		return r.Turned
 	}
-	return slices.DeleteFunc(stats.Turned(v.Verdicts, v.Kept), func(i int) bool { return !v.Pairs[i].Compared })
+	return nil
 }

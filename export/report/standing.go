@@ -83,7 +83,7 @@ func (p *page) standing(i int) []string {
 	if n := len(d.PassAt); n > 0 && v.Passes(i) {
 		at, hat = passK(d.PassAt[n-1]), passK(d.PassHat[n-1])
 	}
-	if c := d.CostPerPass; c != nil && v.Passes(i) {
+	if c := d.Cost.CostPerPass; c != nil && v.Passes(i) {
 		cost = fmt.Sprintf("%.4f", c.Value)
 		if c.Interval != nil {
 			cost += fmt.Sprintf(" [%.4f, %.4f]", c.Interval.Low, c.Interval.High)

@@ -169,7 +169,7 @@ func (p *page) refers(i int) int {
 func (p *page) pairTable(which []int) {
 	v := p.s.Verdict
 	head := []string{"pair", "verdict", "why", "difference [95 %]", "p adjusted", "detectable", "range tie", "cheapest repair"}
-	if v.Kept != nil {
+	if v.Reading(export.WithoutWithdrawn) != nil {
 		head = append(head, "without withdrawn")
 	}
 	p.head(len(head), head...)
@@ -206,8 +206,8 @@ func (p *page) pairRow(i int) []string {
 	}
 	cells := []string{p.name(a) + " − " + p.name(b), verdict, escape.Markdown(why), interval(pair.Difference, pair.Interval, sign),
 		adjusted(pair), detectable(pair.MDE), rangeTie(p.s.Pairs[i].RangeTie), repairs(pair)}
-	if v.Kept != nil {
-		cells = append(cells, sentence(p.s, &v.Kept.Pairs[i], escape.Markdown))
+	if kept := v.Reading(export.WithoutWithdrawn); kept != nil {
+		cells = append(cells, sentence(p.s, &kept.Pairs[i], escape.Markdown))
 	}
 	return cells
 }

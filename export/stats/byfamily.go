@@ -5,6 +5,12 @@ type FamilyVerdicts struct {
 	Family string
 	Tasks  []int
 	*Verdicts
+	data *Data
+}
+
+// Recommend is Recommend on the tasks of the family.
+func (f *FamilyVerdicts) Recommend(rule Rule, a Advantage) ([]Candidacy, error) {
+	return Recommend(f.data, rule, f.Verdicts, a)
 }
 
 // DecideByFamily applies the rule to every family of the panel by itself; all
@@ -27,7 +33,7 @@ func DecideByFamily(d *Data, rule Rule) ([]FamilyVerdicts, error) {
 		return nil, err
 	}
 	for i := range out {
-		out[i].Verdicts = verdicts[i]
+		out[i].Verdicts, out[i].data = verdicts[i], parts[i]
 	}
 	return out, nil
 }

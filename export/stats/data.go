@@ -82,12 +82,13 @@ type Run struct {
 
 // Cell is the outcome of one task in one run.
 type Cell struct {
-	State   State
-	Score   float64  // in [0,1]; 0 unless Scored
-	Passed  bool     // false unless Scored
-	CostUSD *float64 // USD; nil = unknown
-	WallS   *float64 // seconds; nil = unknown
-	Votes   []Vote   // at most one a judge
+	State    State
+	Score    float64  // in [0,1]; 0 unless Scored
+	Passed   bool     // false unless Scored
+	CostUSD  *float64 // USD, as reported; nil = unknown
+	Repriced *float64 // USD, from tokens and a frozen price table; nil = unknown
+	WallS    *float64 // seconds; nil = unknown
+	Votes    []Vote   // at most one a judge
 }
 
 // Vote is a judge's score of a cell, in [0,1].
@@ -117,6 +118,7 @@ type variant struct {
 	score      []float64
 	pass       []bool
 	cost, wall []float64 // NaN = unknown
+	repriced   []float64 // NaN = unknown; nil = no cell has one
 	votes      []float64 // cell-major, one a judge; NaN = none
 }
 
@@ -206,6 +208,14 @@ func (d *Data) put(v *variant, i int, c *Cell) error {
 	}
 	if v.wall[i], err = known("wall time", c.WallS); err != nil {
 		return err
+	}
+	if c.Repriced != nil && v.repriced == nil {
+		v.repriced = unknown(len(v.state))
+	}
+	if v.repriced != nil {
+		if v.repriced[i], err = known("repriced cost", c.Repriced); err != nil {
+			return err
+		}
 	}
 	for _, vote := range c.Votes {
 		if vote.Judge < 0 || vote.Judge >= len(d.judges) {

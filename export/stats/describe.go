@@ -10,7 +10,7 @@ type Description struct {
 	Informative int    // tasks on which not every score is equal
 	Saturated   bool   // they are less than a fifth
 	Panel       *Generalisability
-	Judging     *Judging // nil = no unit has two votes
+	Judging     *Judging // nil = there is no vote
 }
 
 // Describe computes what the report shows beside the verdicts of the same data and rule.
@@ -26,7 +26,8 @@ func Describe(d *Data, rule Rule, v *Verdicts) *Description {
 	var means []float64
 	for i := range first.columns {
 		s := d.summary(i, &first.columns[i], rule, v, out.Repeats)
-		w.ratio(s)
+		w.ratio(&s.Cost)
+		w.ratio(&s.Repriced)
 		if s.Mean != nil {
 			means = append(means, s.Mean.Value)
 		}
@@ -35,12 +36,13 @@ func Describe(d *Data, rule Rule, v *Verdicts) *Description {
 	out.Spread = SpreadOf(means, v.MedianMDE)
 	d.describeTasks(first, out)
 	out.Saturated = len(d.tasks) > 0 && Saturated(out.Informative, len(d.tasks))
-	out.Families = d.families(first, rule)
+	out.Families = d.families(first, rule, out.Repeats)
 	out.Panel = first.generalisability()
 	out.Judging = d.judging(&w)
 	w.run(d)
 	for i := range out.Variants {
-		out.Variants[i].invert()
+		out.Variants[i].Cost.invert()
+		out.Variants[i].Repriced.invert()
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func (w *drawing) run(d *Data) {
 }
 
 // ratio asks for the interval of a variant's passes per dollar, where it is drawn.
-func (w *drawing) ratio(s *VariantSummary) {
+func (w *drawing) ratio(s *Spending) {
 	r := s.PassPerDollar
 	if r == nil || r.Tasks < leastBootstrap || r.Tasks >= mostBootstrap {
 		return

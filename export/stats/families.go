@@ -6,6 +6,17 @@ type FamilySummary struct {
 	Tasks   []int
 	P       *FamilyP // of the permutation test over tasks that every measured variant has; nil = not computable
 	Verdict Discrimination
+	// Variants are the variants on these tasks alone: a description, and exploratory
+	// unless the rule decides by family.
+	Variants []FamilyVariant
+}
+
+// FamilyVariant is one variant on the tasks of one family.
+type FamilyVariant struct {
+	Mean    *Mean // F3; nil = no valid run
+	Runs    int   // valid runs, over the tasks
+	PassAt  PassK // at the k of Description.Repeats
+	PassHat PassK
 }
 
 // familyTasks lists the families of the panel with their tasks, in order of
@@ -29,10 +40,17 @@ func (d *Data) familyTasks() []FamilySummary {
 }
 
 // families is F24 for every family of the panel.
-func (d *Data) families(r *reading, rule Rule) []FamilySummary {
+func (d *Data) families(r *reading, rule Rule, k int) []FamilySummary {
 	out := d.familyTasks()
+	passes := make([][2][]int, len(d.variants))
+	for v := range passes {
+		passes[v][0], passes[v][1] = d.passCounts(v)
+	}
 	parallel(len(out), func(i int) {
 		f := &out[i]
+		for v := range d.variants {
+			f.Variants = append(f.Variants, r.columns[v].onTasks(f.Tasks, passes[v], k))
+		}
 		p, ok := FamilyTest(r.rows(f.Tasks), d.key("family/"+f.Family))
 		if !ok {
 			return
@@ -40,6 +58,24 @@ func (d *Data) families(r *reading, rule Rule) []FamilySummary {
 		f.P = &p
 		f.Verdict = DiscriminationOf(p.P, func() bool { return rule.Margin != nil && r.within(f.Tasks, rule) })
 	})
+	return out
+}
+
+// onTasks describes a variant on some tasks; passed holds its runs and passes by task.
+func (c *column) onTasks(tasks []int, passed [2][]int, k int) FamilyVariant {
+	var out FamilyVariant
+	var x []float64
+	for _, t := range tasks {
+		if c.valid[t] > 0 {
+			x = append(x, c.mean[t])
+			out.Runs += c.valid[t]
+		}
+	}
+	if m, ok := MeanOf(x, nil, 0, 1); ok {
+		out.Mean = &m
+	}
+	n, pass := pickTasks(passed[0], tasks, 1), pickTasks(passed[1], tasks, 1)
+	out.PassAt, out.PassHat = PassTable(n, pass, nil, k, PassAtK), PassTable(n, pass, nil, k, PassHatK)
 	return out
 }
 

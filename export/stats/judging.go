@@ -4,10 +4,11 @@ import "math"
 
 // Judging is F19 over the judges' votes on the scored cells of counted runs.
 type Judging struct {
-	Alpha    Agreement // Krippendorff, interval scale
+	Alpha    Agreement // Krippendorff, interval scale; 0 units = no cell has two votes
 	Interval *Interval // 95 % over tasks (F15); nil = undefined
 	Judges   []JudgeSummary
 	Pairs    []JudgePair // judges that voted on common cells
+	Lost     []int       // by variant: the judge on which it loses most, i.e. whose votes for it are lowest on average; Nobody = no vote
 }
 
 // JudgeSummary is one judge's votes.
@@ -15,6 +16,7 @@ type JudgeSummary struct {
 	Judge int
 	Votes int
 	Means []*float64 // by variant; nil = no vote
+	Gaps  []*float64 // by variant: what it gives less what the other judges give the same cells, on average; nil = no other
 	Worst int        // the variant it gives least, relative to what the other judges give it; Nobody where there is no other
 }
 
@@ -27,7 +29,7 @@ type JudgePair struct {
 	Kappa *Agreement
 }
 
-// judging is nil where no cell has two votes; the interval is drawn with w.
+// judging is nil where there is no vote; the interval is drawn with w.
 func (d *Data) judging(w *drawing) *Judging {
 	if len(d.judges) == 0 {
 		return nil
@@ -53,16 +55,37 @@ func (d *Data) judging(w *drawing) *Judging {
 			s2[t] += float64(v * v)
 		}
 	})
-	a, ok := Krippendorff(units, IntervalScale)
-	if !ok {
+	j := &Judging{Judges: d.judgeSummaries()}
+	if !j.lost(len(d.variants)) {
 		return nil
 	}
-	j := &Judging{Alpha: a, Judges: d.judgeSummaries(), Pairs: d.judgePairs()}
+	a, ok := Krippendorff(units, IntervalScale)
+	if !ok {
+		return j
+	}
+	j.Alpha, j.Pairs = a, d.judgePairs()
 	if a.Value == nil {
 		return j
 	}
 	w.add(func(sums [][]float64, at int) { j.resampled(sums, at) }, n, s1, s2, apart)
 	return j
+}
+
+// lost finds the judge on which each variant loses most; false = there is no vote.
+func (j *Judging) lost(variants int) bool {
+	any := false
+	j.Lost = make([]int, variants)
+	for v := range j.Lost {
+		j.Lost[v] = Nobody
+		least := math.Inf(1)
+		for n := range j.Judges {
+			if m := j.Judges[n].Means[v]; m != nil && *m < least-nought {
+				least, j.Lost[v] = *m, n
+			}
+		}
+		any = any || j.Lost[v] != Nobody
+	}
+	return any
 }
 
 // resampled makes the interval from the draws' sums of votes, squares and distances.
@@ -117,7 +140,7 @@ func (d *Data) judgeSummaries() []JudgeSummary {
 		}
 	})
 	for j := range out {
-		out[j] = JudgeSummary{Judge: j, Means: make([]*float64, m), Worst: Nobody}
+		out[j] = JudgeSummary{Judge: j, Means: make([]*float64, m), Gaps: make([]*float64, m), Worst: Nobody}
 		least := math.Inf(1)
 		for v := range m {
 			i := j*m + v
@@ -125,8 +148,12 @@ func (d *Data) judgeSummaries() []JudgeSummary {
 			if n[i] > 0 {
 				out[j].Means[v] = ptr(sum[i] / float64(n[i]))
 			}
-			if both[i] > 0 && gap[i]/float64(both[i]) < least-nought {
-				least, out[j].Worst = gap[i]/float64(both[i]), v
+			if both[i] == 0 {
+				continue
+			}
+			out[j].Gaps[v] = ptr(gap[i] / float64(both[i]))
+			if *out[j].Gaps[v] < least-nought {
+				least, out[j].Worst = *out[j].Gaps[v], v
 			}
 		}
 	}

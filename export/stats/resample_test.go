@@ -98,8 +98,8 @@ func TestDigestSeedsDrawings(t *testing.T) {
 	}
 	a, b := describe("first"), describe("second")
 	assert.Equal(t, a, describe("first"))
-	assert.NotEqual(t, a.Variants[0].PassPerDollar.Interval, b.Variants[0].PassPerDollar.Interval)
-	assert.Equal(t, a.Variants[0].PassPerDollar.Value, b.Variants[0].PassPerDollar.Value)
+	assert.NotEqual(t, a.Variants[0].Cost.PassPerDollar.Interval, b.Variants[0].Cost.PassPerDollar.Interval)
+	assert.Equal(t, a.Variants[0].Cost.PassPerDollar.Value, b.Variants[0].Cost.PassPerDollar.Value)
 	assert.Equal(t, a.Variants[0].Mean, b.Variants[0].Mean)
 }
 

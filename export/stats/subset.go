@@ -59,7 +59,8 @@ func (d *Data) only(tasks []int) *Data {
 		out.variants[v] = variant{id: from.id, family: from.family, runs: append([]runInfo(nil), from.runs...),
 			state: pickTasks(from.state, tasks, k), y: pickTasks(from.y, tasks, k), score: pickTasks(from.score, tasks, k),
 			pass: pickTasks(from.pass, tasks, k), cost: pickTasks(from.cost, tasks, k), wall: pickTasks(from.wall, tasks, k),
-			votes: pickTasks(from.votes, tasks, k*len(d.judges))}
+			repriced: pickTasks(from.repriced, tasks, k),
+			votes:    pickTasks(from.votes, tasks, k*len(d.judges))}
 		out.variants[v].recount()
 	}
 	out.seed += "/" + out.digest()

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // VariantSummary is one variant over its own tasks. Nil is undefined or unknown.
 type VariantSummary struct {
@@ -24,11 +27,21 @@ type VariantSummary struct {
 	SingleRuns *float64 // F25: two single runs differ by less than this in 95 of 100 cases
 	Unstable   bool     // F25
 
-	CostUSD       *Mean  // USD a task run, over tasks
-	WallS         *Mean  // seconds a task run, over tasks
-	PassPerDollar *Ratio // F21
+	Cost     Spending // as reported
+	Repriced Spending // from tokens and the frozen prices
+
+	WallS      *Mean    // seconds a task run, over tasks
+	WallMedian *float64 // over scored cells, interpolated (type 7); nil = none is known
+	WallP90    *float64
+	WallKnown  int // scored cells with a known time
+}
+
+// Spending is F21 for one kind of cost.
+type Spending struct {
+	TaskUSD       *Mean  // USD a task run, over tasks
+	PassPerDollar *Ratio // nil = unknown, or nothing was spent
 	CostPerPass   *Ratio // its inverse, USD; nil = nothing passed
-	CostKnown     int    // scored cells with a known cost, the base of the three above
+	Known         int    // scored cells with a known cost, the base of the above
 
 	cost, pass []float64 // by task of the panel, over the cells with a known cost
 }
@@ -82,7 +95,9 @@ func (d *Data) summary(i int, c *column, rule Rule, v *Verdicts, common int) *Va
 		s.OneWay = &o
 	}
 	d.passes(s, c, common)
-	d.costs(s, i)
+	d.costs(&s.Cost, i, d.variants[i].cost)
+	d.costs(&s.Repriced, i, d.variants[i].repriced)
+	d.times(s)
 	return s
 }
 
@@ -165,30 +180,24 @@ func (d *Data) binary(v int) bool {
 }
 
 // costs fills in F21 over the scored cells whose cost is known.
-func (d *Data) costs(s *VariantSummary, v int) {
-	col, n := &d.variants[v], len(d.tasks)
-	spent, cost, pass := make([]int, n), make([]float64, n), make([]float64, n)
-	timed, wall := make([]int, n), make([]float64, n)
+func (d *Data) costs(s *Spending, v int, cost []float64) {
+	if cost == nil {
+		return
+	}
+	n := len(d.tasks)
+	spent, sum, pass := make([]int, n), make([]float64, n), make([]float64, n)
 	d.eachScored(v, func(t, cell int) {
-		if c := col.cost[cell]; !math.IsNaN(c) {
+		if c := cost[cell]; !math.IsNaN(c) {
 			spent[t]++
-			s.CostKnown++
-			cost[t] += c
-			pass[t] += indicator(col.pass[cell])
-		}
-		if w := col.wall[cell]; !math.IsNaN(w) {
-			timed[t]++
-			wall[t] += w
+			s.Known++
+			sum[t] += c
+			pass[t] += indicator(d.variants[v].pass[cell])
 		}
 	})
-	s.cost, s.pass = perTask(cost, spent), perTask(pass, spent)
+	s.cost, s.pass = perTask(sum, spent), perTask(pass, spent)
 	c, family := compact(s.cost, spent, d.unit)
 	if m, ok := MeanOf(c, family, 0, math.Inf(1)); ok {
-		s.CostUSD = &m
-	}
-	w, families := compact(perTask(wall, timed), timed, d.unit)
-	if m, ok := MeanOf(w, families, 0, math.Inf(1)); ok {
-		s.WallS = &m
+		s.TaskUSD = &m
 	}
 	p, _ := compact(s.pass, spent, d.unit)
 	if r, ok := PassPerDollar(p, c); ok {
@@ -199,8 +208,40 @@ func (d *Data) costs(s *VariantSummary, v int) {
 	}
 }
 
+// times fills in the seconds of the scored cells.
+func (d *Data) times(s *VariantSummary) {
+	n, wall := len(d.tasks), d.variants[s.Variant].wall
+	timed, sum := make([]int, n), make([]float64, n)
+	var all []float64
+	d.eachScored(s.Variant, func(t, cell int) {
+		if w := wall[cell]; !math.IsNaN(w) {
+			timed[t]++
+			sum[t] += w
+			all = append(all, w)
+		}
+	})
+	x, family := compact(perTask(sum, timed), timed, d.unit)
+	if m, ok := MeanOf(x, family, 0, math.Inf(1)); ok {
+		s.WallS = &m
+	}
+	slices.Sort(all)
+	s.WallKnown, s.WallMedian, s.WallP90 = len(all), quantile(all, 0.5), quantile(all, 0.9)
+}
+
+// quantile interpolates between the two nearest of sorted values (type 7, as SQL's
+// quantile_cont); nil without any.
+func quantile(sorted []float64, q float64) *float64 {
+	if len(sorted) == 0 {
+		return nil
+	}
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	return ptr(sorted[low] + float64((at-float64(low))*(sorted[high]-sorted[low])))
+}
+
 // invert makes CostPerPass from PassPerDollar.
-func (s *VariantSummary) invert() {
+func (s *Spending) invert() {
 	r := s.PassPerDollar
 	if r == nil || r.Value <= 0 {
 		return

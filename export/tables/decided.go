@@ -34,8 +34,8 @@ func describeVariant(r *VariantRow, v *export.Verdict, i int) {
 		r.Method = text(&method)
 	}
 	r.RankLow, r.RankHigh = rank(v.Verdicts, i)
-	if v.Kept != nil {
-		r.KeptRankLow, r.KeptRankHigh = rank(v.Kept, i)
+	if kept := v.Reading(export.WithoutWithdrawn); kept != nil {
+		r.KeptRankLow, r.KeptRankHigh = rank(kept.Verdicts, i)
 	}
 	if v.Letters != nil {
 		r.Letters = text(&v.Letters[i])
@@ -80,17 +80,17 @@ func passes(r *VariantRow, v *export.Verdict, i int) {
 		r.PassHatLow, r.PassHatHigh = limits(hat.Mean.Interval)
 	}
 	r.PassReason = text(&reason)
-	if c := d.CostPerPass; c != nil && v.Passes(i) {
+	if c := d.Cost.CostPerPass; c != nil && v.Passes(i) {
 		r.PassCost, r.PassCostBy = finite(&c.Value), text(&c.Method)
 		r.PassCostLow, r.PassCostHigh = limits(c.Interval)
 	}
 }
 
 func spending(r *VariantRow, d *stats.VariantSummary) {
-	r.CostKnown = whole(d.CostKnown)
-	if d.CostUSD != nil {
-		r.TaskCost = finite(&d.CostUSD.Value)
-		r.TaskCostLow, r.TaskCostHigh = limits(d.CostUSD.Interval)
+	r.CostKnown = whole(d.Cost.Known)
+	if c := d.Cost.TaskUSD; c != nil {
+		r.TaskCost = finite(&c.Value)
+		r.TaskCostLow, r.TaskCostHigh = limits(c.Interval)
 	}
 	if d.WallS != nil {
 		r.TaskTime = finite(&d.WallS.Value)
@@ -168,8 +168,8 @@ func decidePair(r *PairRow, s *export.Summary, i int) {
 	if p.Second != nil {
 		r.SecondVerdict, r.SecondWinner, r.SecondD, r.SecondP = mark(p.Second.Mark), name(p.Second.Winner), finite(p.Second.Difference), finite(p.Second.PAdj)
 	}
-	if v.Kept != nil {
-		k := &v.Kept.Pairs[i]
+	if kept := v.Reading(export.WithoutWithdrawn); kept != nil {
+		k := &kept.Pairs[i]
 		r.KeptVerdict, r.KeptWinner, r.KeptD, r.KeptP = mark(k.Mark), name(k.Winner), finite(k.Difference), finite(k.PAdj)
 	}
 	if len(p.Repairs) > 0 {

@@ -152,6 +152,12 @@ func (k *checker) checkDecision() {
 	k.oneOf("decision.pass", d.Pass, "threshold", "reported")
 	k.oneOf("decision.compare", d.Compare, "all", "reference")
 	k.oneOf("decision.scope", d.Scope, "population", "list")
+	if d.By != "" {
+		k.oneOf("decision.by", d.By, "family")
+		if k.s.Tasks != nil && !slices.ContainsFunc(k.s.Tasks, func(t batch.Task) bool { return t.Family != "" }) {
+			k.c.add("decision.by", "no task of the panel has a family", "give the tasks families, or remove it")
+		}
+	}
 	if d.PassThreshold <= 0 || d.PassThreshold > 1 {
 		k.c.add("decision.pass_threshold", "out of range: above 0 and at most 1 is allowed", "")
 	}
@@ -163,7 +169,7 @@ func (k *checker) checkDecision() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Advantage)) {
 		at := join("decision.advantage", name)
-		k.oneOf(at, name, "cost_usd", "wall_s")
+		k.oneOf(at, name, "cost_usd", "wall_s", "consistency")
 		if v := d.Advantage[name]; v <= 0 || v >= 1 {
 			k.c.add(at, "out of range: above 0 and below 1 is allowed", "write it as 20%")
 		}

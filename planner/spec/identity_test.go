@@ -193,6 +193,7 @@ var fieldChanges = map[string][]edit{
 	"Decision.Compare":       y("compare: reference", "compare: all"),
 	"Decision.Scope":         y("scope: list", "scope: population"),
 	"Decision.Advantage":     y("cost_usd: 20%", "cost_usd: 30%"),
+	"Decision.By":            y("scope: list", "scope: list\n  by: family"),
 
 	"Task.Input":    {{"panel.jsonl", "Is the lamp on?", "Is the lamp off?"}},
 	"Task.Expected": {{"panel.jsonl", `"yes"`, `"no"`}},

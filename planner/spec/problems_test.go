@@ -200,13 +200,17 @@ decision: {reference: default+south_lamp-27b, metric: judge/tone, margin: 2, adv
 			`7:23: decision.reference: "default+south_lamp-27b": the variant is excluded; name another, or remove the exclusion`,
 			`7:55: decision.metric: "judge/tone": not one of score, passed; write score or passed`,
 			`7:75: decision.margin: "2": out of range: above 0 and below 1 is allowed; remove it to declare none`,
-			`7:96: decision.advantage.cost: "20%": not one of cost_usd, wall_s; did you mean cost_usd?`,
+			`7:96: decision.advantage.cost: "20%": not one of cost_usd, wall_s, consistency; did you mean cost_usd?`,
 		}},
 		{"unknown quota", with("[north/lamp-9b,", "[{route: north/lamp-9b, quota: nroth},") + "quotas: {north: {at_once: -1}}\n", []string{
 			`3:40: models[0].quota: "nroth": no such quota; did you mean north?`,
 			`5:27: quotas.north.at_once: "-1": out of range: 0 to 10000 is allowed`,
 		}},
 		{"nothing left", smallSpec + "exclude: [{agent: default, why: broken}]\n", []string{"5:10: exclude: nothing is left to measure; remove an exclusion"}},
+		{"by family", smallSpec + "decision: {by: families}\n", []string{
+			`5:16: decision.by: "families": not one of family; did you mean family?`,
+			`5:16: decision.by: "families": no task of the panel has a family; give the tasks families, or remove it`,
+		}},
 		{"reference variant", smallSpec + "decision: {reference: lamp, compare: reference}\n", []string{
 			`5:23: decision.reference: "lamp": not a variant; write agent+model, such as default+north_lamp-9b`,
 		}},

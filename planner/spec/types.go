@@ -155,6 +155,7 @@ type Decision struct {
 	Compare       string             `yaml:"compare" json:"compare" class:"batch"`                            // all (default) or reference
 	Scope         string             `yaml:"scope" json:"scope" class:"batch"`                                // population (default) or list
 	Advantage     map[string]float64 `yaml:"advantage" json:"advantage,omitempty" class:"batch" form:"share"` // property → share, written 20%
+	By            string             `yaml:"by" json:"by,omitempty" class:"batch"`                            // family: a verdict on each family too; default: none
 }
 
 // Resolved is a spec with the identity of everything.
