@@ -85,7 +85,7 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.statusCommand(), a.exportCommand(),
-		a.verifyCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
+		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
 	return root
 }
 

@@ -46,6 +46,7 @@ func exitCode(err error) int {
 		scheme   *planner.OtherScheme
 		late     *planner.LateFresh
 		part     incomplete
+		negative refuted
 		changed  *ledger.IntegrityError
 		folder   *export.IntegrityError
 	)
@@ -58,6 +59,8 @@ func exitCode(err error) int {
 		return ExitIntegrity
 	case errors.As(err, &usage), errors.As(err, &problems), errors.As(err, &taken), errors.As(err, &scheme), errors.As(err, &late), isCobraUsage(err):
 		return ExitUsage
+	case errors.As(err, &negative):
+		return ExitVerdict
 	case errors.As(err, &part):
 		return ExitIncomplete
 	}
