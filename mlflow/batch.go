@@ -134,7 +134,7 @@ func takenParam(run Run, params []Param) *ParamTaken {
 	}
 	for _, p := range params {
 		if value, ok := have[p.Key]; ok && value != p.Value {
-			return &ParamTaken{RunID: run.Info.RunID, Key: p.Key, Want: p.Value, Have: value}
+			return &ParamTaken{RunID: run.Info.RunID, Key: p.Key, Want: p.Value, Have: value, Run: run}
 		}
 	}
 	return nil

@@ -79,6 +79,7 @@ func (c *Client) send(ctx context.Context, r request, handle func(*http.Response
 			body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorAnswer))
 			return c.answerError(r.route, resp, body)
 		}
+		c.clock.note(resp.Header)
 		return handle(resp)
 	})
 	tries := &attempts{client: c, route: r.route, start: time.Now()}

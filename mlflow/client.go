@@ -61,6 +61,7 @@ type Client struct {
 	headers   http.Header
 	retries   int
 	answered  atomic.Bool // whether the server has ever answered
+	clock     serverClock
 
 	mu    sync.Mutex
 	calls map[string]int

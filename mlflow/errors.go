@@ -104,6 +104,7 @@ func (e *Error) Unwrap() []error {
 type ParamTaken struct {
 	RunID, Key string
 	Want, Have string // the value that was sent, and the one that stands
+	Run        Run    // as it was read after the refusal
 }
 
 func (e *ParamTaken) Error() string {

@@ -36,6 +36,7 @@ var (
 	experimentsSearch    = route{"experiments/search", http.MethodPost, "/api/2.0/mlflow/experiments/search", safe}
 	// A name exists once: whoever repeats the create is told so, and reads the experiment.
 	experimentsCreate = route{"experiments/create", http.MethodPost, "/api/2.0/mlflow/experiments/create", create}
+	experimentsDelete = route{"experiments/delete", http.MethodPost, "/api/2.0/mlflow/experiments/delete", set}
 	experimentsSetTag = route{"experiments/set-experiment-tag", http.MethodPost, "/api/2.0/mlflow/experiments/set-experiment-tag", set}
 
 	// The server makes a new run for every request: looked up by unique tag before it is repeated.

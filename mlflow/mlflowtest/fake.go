@@ -29,6 +29,7 @@ type Fake struct {
 	version Version
 	mu      sync.Mutex
 	nextID  int
+	ahead   time.Duration // of the fake's clock
 
 	experiments []*fakeExperiment
 	runs        map[string]*fakeRun
@@ -50,6 +51,20 @@ func NewFakeOf(t testing.TB, version Version) *Fake {
 	})
 	f.URL = server.URL
 	return f
+}
+
+// Advance sets the server's clock forward (or, with a negative d, back), as its answers' header Date tells it.
+func (f *Fake) Advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ahead += d
+}
+
+// date puts the server's time on an answer.
+func (f *Fake) date(w http.ResponseWriter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.Header().Set("Date", time.Now().Add(f.ahead).UTC().Format(http.TimeFormat))
 }
 
 // request is a call with its message.
@@ -84,6 +99,7 @@ var handlers = map[string]handler{
 }
 
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
+	f.date(w)
 	switch {
 	case r.URL.Path == "/health":
 		_, _ = io.WriteString(w, "OK")
