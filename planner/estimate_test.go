@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,15 +18,20 @@ func paid(c batch.Cell, minute int, usd float64) ledger.Entry {
 	return e
 }
 
+// estimated is the estimate from a recipe's own history.
+func estimated(missing []Slot, valid []ledger.Entry) Estimate {
+	return evidence{valid: valid, tasks: 10}.estimate(missing)
+}
+
 func TestEstimate(t *testing.T) {
 	a, b, far := cellOf("quick", "m-one"), cellOf("careful", "m-one"), cellOf("quick", "m-two")
 	missing := []Slot{{Cell: a, Slot: 3}, {Cell: b, Slot: 1}, {Cell: far, Slot: 1}}
 
-	e := estimate(missing, nil)
+	e := estimated(missing, nil)
 	assert.Equal(t, Estimate{Evaluations: 3, UnknownCost: 3, UnknownTime: 3}, e, "unknown is nil, never 0")
 
 	history := []ledger.Entry{paid(a, 1, 1), paid(a, 2, 3), repeat(b, 3, 0, "")} // b has run, but its cost is unknown
-	e = estimate(missing, history)
+	e = estimated(missing, history)
 	require.NotNil(t, e.CostUSD)
 	assert.InDelta(t, 4, e.CostUSD.Mean, 1e-12, "2 for the cell's own history, 2 for its model's")
 	assert.Equal(t, 1, e.UnknownCost, "no history of that model")
@@ -33,11 +39,46 @@ func TestEstimate(t *testing.T) {
 	assert.Greater(t, e.CostUSD.High, e.CostUSD.Mean)
 	assert.Nil(t, e.WallS)
 
-	e = estimate(missing[:1], []ledger.Entry{paid(a, 1, 2)})
+	e = estimated(missing[:1], []ledger.Entry{paid(a, 1, 2)})
 	assert.Less(t, e.CostUSD.Low, 2.0, "one value says little")
 	assert.GreaterOrEqual(t, e.CostUSD.Low, 0.0)
 
-	e = estimate(nil, history)
+	e = estimated(nil, history)
 	assert.Zero(t, e.Evaluations)
 	assert.Zero(t, e.UnknownCost)
+}
+
+func TestEstimateFromCalibrations(t *testing.T) {
+	a, b, far := cellOf("quick", "m-one"), cellOf("careful", "m-one"), cellOf("quick", "m-two")
+	missing := []Slot{{Cell: a, Slot: 1}, {Cell: a, Slot: 2}, {Cell: b, Slot: 1}, {Cell: far, Slot: 1}}
+	sliced := func(c batch.Cell, minute int, usd float64) ledger.Entry {
+		id := c.Identity
+		c.Identity = batch.NewIdentity(id.Agent, id.Model, id.Brain, batch.Sum([]byte("a slice's execution")), id.Scoring)
+		e := paid(c, minute, usd)
+		e.Tasks = 4
+		return e
+	}
+	calibrated := []ledger.Entry{sliced(a, 1, 0.4), sliced(a, 2, 0.4), sliced(b, 3, 0.8), sliced(b, 4, 0.8)}
+	e := evidence{calibrated: calibrated, tasks: 10}.estimate(missing)
+	require.NotNil(t, e.CostUSD)
+	assert.InDelta(t, 1+1+2, e.CostUSD.Mean, 1e-12, "a slice of 4 of 10 tasks")
+	assert.Equal(t, 3, e.Calibrated)
+	assert.Equal(t, 1, e.UnknownCost, "nothing is known of that model")
+	half := 2 * 4 * math.Sqrt(1.0/4-1.0/10)
+	assert.InDelta(t, max(0, 4-half), e.CostUSD.Low, 1e-12, "4 tasks stand for 10: an error that all share")
+	assert.InDelta(t, 4+half, e.CostUSD.High, 1e-12)
+
+	// Its own history counts first, also another cell's of the model.
+	e = evidence{valid: []ledger.Entry{paid(a, 5, 3), paid(a, 6, 3)}, calibrated: calibrated, tasks: 10}.estimate(missing[:3])
+	assert.InDelta(t, 9, e.CostUSD.Mean, 1e-12)
+	assert.Zero(t, e.Calibrated)
+
+	// The model's calibration stands in for an agent that was not calibrated.
+	e = evidence{calibrated: calibrated[:2], tasks: 10}.estimate(missing[2:3])
+	assert.InDelta(t, 1, e.CostUSD.Mean, 1e-12)
+
+	// Without the number of its tasks a run says nothing of the panel.
+	lost := sliced(a, 7, 1)
+	lost.Tasks = 0
+	assert.Nil(t, evidence{calibrated: []ledger.Entry{lost}, tasks: 10}.estimate(missing).CostUSD)
 }

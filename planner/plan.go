@@ -88,8 +88,9 @@ type facts struct {
 }
 
 // Make asks MLflow and plans. It makes four calls, whatever the history: three
-// searches, and the plan of the batch that is joined or a search for earlier looks.
-// Runs that benchbatch did not log are read besides.
+// searches, and the plan of the batch that is joined or a search for earlier looks;
+// and a fifth for calibrations where there is no history to estimate from. Runs that
+// benchbatch did not log are read besides.
 func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
 	r := in.Resolved
 	doc, err := document(r, in)
@@ -113,8 +114,7 @@ func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
 	if f.others > 0 && p.Finished == nil && len(p.Missing()) > 0 && !in.MeasureAgain {
 		return nil, &OtherScheme{Count: f.others, Scheme: f.scheme}
 	}
-	p.Estimate = estimate(p.Missing(), f.found.Valid)
-	return p, nil
+	return p, p.estimate(ctx, l)
 }
 
 func ask(ctx context.Context, l *ledger.Ledger, r *spec.Resolved, doc batch.Plan) (facts, error) {
@@ -167,7 +167,7 @@ func document(r *spec.Resolved, in Input) (batch.Plan, error) {
 		Agents: r.Agents, Models: r.Models, Brain: r.Brain, BrainPath: s.Brain, Execution: r.Execution, Scoring: r.Scoring,
 		Panel: panelInfo(r), Decision: r.Decision, DecisionDigest: batch.Sum(r.Decision), Valid: s.Valid,
 		PassThreshold: s.Decision.PassThreshold, PassReported: s.Decision.Pass == "reported", TimeoutPolicy: s.Recipe.TimeoutPolicy,
-		JudgeStage: s.Judge != nil, Withdraw: s.Withdraw, Prices: s.PriceList, SpecDigest: batch.Sum(s.Raw), Reused: []batch.Repeat{}, Fresh: in.Fresh,
+		JudgeStage: s.Judge != nil, Withdraw: s.Withdraw, Prices: s.PriceList, SpecDigest: batch.Sum(s.Raw), Reused: []batch.Repeat{}, Fresh: in.Fresh, Calibration: s.Of(),
 	}
 	if len(s.Recipe.Judges) > 0 {
 		doc.Judges = judges

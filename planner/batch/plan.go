@@ -52,7 +52,31 @@ type Plan struct {
 	Reused  []Repeat `json:"reused"`            // chosen at planning time
 	Fresh   []string `json:"fresh,omitempty"`   // variants whose earlier repeats are not counted
 	Earlier []string `json:"earlier,omitempty"` // frozen batches of the same question and decision: the looks
+
+	Calibration *Calibration `json:"calibration,omitempty"` // what this is a slice of; nil = a batch
 }
+
+// CalibrationLabel is the version label of calibrations and their evaluations. Like
+// "draft" it is never taken; a spec can't use it.
+const CalibrationLabel = "calibration"
+
+// RoleCalibration is the role of a calibration and of its evaluations. They are
+// no repeats of the batch that they are a slice of: the panel is another one.
+const RoleCalibration = "calibration"
+
+// Calibration says which batch a calibration is a slice of.
+type Calibration struct {
+	Version  string `json:"version"`  // label of the whole benchmark
+	Recipe   Digest `json:"recipe"`   // of the whole panel
+	Key      Digest `json:"key"`      // of the batch
+	Tasks    int    `json:"tasks"`    // of the whole panel
+	Repeats  int    `json:"repeats"`  // planned of each cell
+	Variants int    `json:"variants"` // of the batch
+}
+
+// Whole says whether the slice's recipe is that of the batch: it holds the whole
+// panel, and its repeats count there.
+func (c *Calibration) Whole(recipe Digest) bool { return c.Recipe == recipe }
 
 // Exclusion is a variant that the spec leaves out on purpose.
 type Exclusion struct {

@@ -44,6 +44,9 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	if s.BrainName != "" {
 		tags = append(tags, mlflow.Tag{Key: TagBrain, Value: s.BrainName})
 	}
+	if s.Parent.Role != "" {
+		tags = append(tags, mlflow.Tag{Key: TagRole, Value: s.Parent.Role})
+	}
 	if s.User != "" {
 		tags = append(tags, mlflow.Tag{Key: tagUser, Value: s.User})
 	}

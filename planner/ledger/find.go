@@ -49,6 +49,7 @@ type Entry struct {
 	// CostUnknown counts attempts at an unknown cost, so that CostUSD is "at least"; nil = not logged.
 	CostUnknown *float64
 	WallS       *float64 // seconds; nil = unknown
+	Tasks       int      // of its panel, as logged; 0 = unknown
 }
 
 // Live says that the run has not ended.
@@ -168,6 +169,9 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		State: batch.EvaluationState(r.Tag(TagState)), Reason: r.Tag(TagReason), Batch: r.Tag(TagBatch), Agent: r.Tag(TagAgent), Model: r.Tag(TagModel),
 		Launcher: r.Tag(TagLauncher), Role: r.Tag(TagRole), User: r.Tag(tagUser), Foreign: r.Tag(TagState) == "",
 		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"),
+	}
+	if counts, ok := tallyOf(r); ok {
+		e.Tasks = counts.Sum()
 	}
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == mlflow.StageDeleted {

@@ -22,6 +22,7 @@ type Parent struct {
 	Version   string
 	Key       string       // batch key, first 16 digits
 	Decision  string       // digest of the decision, first 16 digits
+	Role      string       // batch.RoleCalibration; "" = a batch
 	Seed      uint64       // order of starts
 	Plan      batch.Digest // of plan.json; "" = died before it was stored
 	Result    batch.Digest // of result.json; "" = not frozen
@@ -42,7 +43,7 @@ func (p Parent) Name() string {
 func parentOf(r mlflow.Run) Parent {
 	seed, _ := strconv.ParseUint(r.Tag(TagSeed), 10, 64) // 0 is a seed as good as any
 	return Parent{
-		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision),
+		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision), Role: r.Tag(TagRole),
 		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(cmp.Or(r.Param(paramResult), r.Tag(TagResult))),
 	}
 }
@@ -69,6 +70,9 @@ func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain ba
 		{Key: TagSeed, Value: strconv.FormatUint(p.Seed, 10)},
 		{Key: "mlflow.source.name", Value: "benchbatch"},
 		{Key: "mlflow.source.type", Value: "LOCAL"},
+	}
+	if p.Calibration != nil {
+		tags = append(tags, mlflow.Tag{Key: TagRole, Value: batch.RoleCalibration})
 	}
 	if user != "" {
 		tags = append(tags, mlflow.Tag{Key: tagUser, Value: user})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -48,7 +49,8 @@ func (l *Ledger) parents(ctx context.Context, experiments []string, limit int, c
 }
 
 // Looks lists the frozen batches of a benchmark that were decided by the same
-// rule: each was an earlier look at the same question. Newest first.
+// rule: each was an earlier look at the same question. A calibration decides
+// nothing and is none. Newest first.
 func (l *Ledger) Looks(ctx context.Context, benchmark string, decision batch.Digest) ([]Parent, error) {
 	if l.experiment.ID == "" {
 		return nil, nil
@@ -56,7 +58,7 @@ func (l *Ledger) Looks(ctx context.Context, benchmark string, decision batch.Dig
 	all, err := l.parents(ctx, []string{l.experiment.ID}, 1000, condition{key: TagDecision, value: decision.Short()})
 	var out []Parent
 	for _, p := range all {
-		if p.Benchmark == benchmark && p.Frozen() {
+		if p.Benchmark == benchmark && p.Frozen() && p.Role != batch.RoleCalibration {
 			out = append(out, p)
 		}
 	}
@@ -73,9 +75,9 @@ type LabelHolder struct {
 
 // Label finds who took a version label for another recipe: the earliest valid repeat
 // that carries it or, where all were measured under other labels, the earliest frozen
-// batch with a repeat. Nil where it is free. The label "draft" is never taken.
+// batch with a repeat. Nil where it is free. "draft" and "calibration" are never taken.
 func (l *Ledger) Label(ctx context.Context, benchmark, version string, recipe batch.Digest) (*LabelHolder, error) {
-	if l.experiment.ID == "" || version == draftLabel {
+	if l.experiment.ID == "" || version == draftLabel || version == batch.CalibrationLabel {
 		return nil, nil
 	}
 	filter, err := where(condition{key: TagVersion, value: version}, condition{key: TagBenchmark, value: benchmark}, condition{TagRecipe, recipe.Short(), true})
@@ -158,6 +160,31 @@ func (l *Ledger) finished(ctx context.Context, limit int, c ...condition) ([]mlf
 		return nil, err
 	}
 	return l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: mlflow.And(status, tags), PageSize: limit, Limit: limit})
+}
+
+// Calibrated lists the newest finished evaluations of a benchmark's calibrations, at
+// most 1,000 of them, oldest first, whatever the recipe of their slice.
+func (l *Ledger) Calibrated(ctx context.Context, benchmark string) ([]Entry, error) {
+	if l.experiment.ID == "" {
+		return nil, nil
+	}
+	filter, err := where(condition{key: TagRole, value: batch.RoleCalibration}, condition{key: TagBenchmark, value: benchmark}, condition{key: TagKind, value: KindEvaluation})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, OrderBy: mlflow.NewestFirst, Limit: 1000})
+	var out []Entry
+	for _, r := range runs {
+		id, err := readIdentity(r)
+		if err != nil {
+			continue
+		}
+		if e, err := entryOf(r, id.Recipe); err == nil && e.Info.Status == mlflow.StatusFinished && e.State.Counts() {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, byStart)
+	return out, err
 }
 
 // OtherSchemes counts finished evaluations that were recorded under another

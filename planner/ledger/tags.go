@@ -34,7 +34,7 @@ const (
 	TagAgent     = "benchbatch.agent"
 	TagModel     = "benchbatch.model"
 	TagBrain     = "benchbatch.brain"
-	TagRole      = "benchbatch.role" // selection: the run served to choose the brain or a setting
+	TagRole      = "benchbatch.role" // selection: the run served to choose the brain or a setting; calibration: of a slice
 
 	TagKey      = "benchbatch.key"      // batch key, on a parent
 	TagSeed     = "benchbatch.seed"     // order of starts, on a parent

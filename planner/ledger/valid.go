@@ -12,9 +12,9 @@ import (
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
-// missingOf counts a run's missing tasks by what was logged of them. It is false
-// where the metrics do not say so: one is not there, or they do not make up the panel.
-func missingOf(r mlflow.Run, q Query) (outcome.Tally, bool) {
+// tallyOf counts a run's tasks by state, as it was logged; false where not every
+// count was.
+func tallyOf(r mlflow.Run) (outcome.Tally, bool) {
 	all := outcome.Tally{}
 	for _, s := range outcome.States {
 		v, ok := r.Metric("count/" + string(s))
@@ -24,7 +24,14 @@ func missingOf(r mlflow.Run, q Query) (outcome.Tally, bool) {
 			return nil, false
 		}
 	}
-	return all.Missing(q.TimeoutPolicy), all.Sum() == len(q.Panel)
+	return all, true
+}
+
+// missingOf counts a run's missing tasks by what was logged of them. It is false
+// where the metrics do not say so: one is not there, or they do not make up the panel.
+func missingOf(r mlflow.Run, q Query) (outcome.Tally, bool) {
+	all, ok := tallyOf(r)
+	return all.Missing(q.TimeoutPolicy), ok && all.Sum() == len(q.Panel)
 }
 
 func stateOf(missing outcome.Tally) batch.EvaluationState {

@@ -32,6 +32,7 @@ func (k *checker) check() {
 	k.readPrices()
 	k.checkReferences()
 	k.checkDecision()
+	k.checkCalibration()
 	k.checkFiles()
 }
 
@@ -83,6 +84,9 @@ func (k *checker) checkHead() {
 	s := k.s
 	k.id("benchmark", s.Benchmark)
 	k.id("version", s.Version)
+	if s.Version == batch.CalibrationLabel {
+		k.c.add("version", "the label of calibrations, which are never repeats of a batch", "give the benchmark a label of its own, such as v1")
+	}
 	s.Question = strings.TrimSpace(s.Question)
 	k.line("question", strings.ReplaceAll(s.Question, "\n", " "), 1000)
 	if k.given("experiment") {

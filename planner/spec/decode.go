@@ -22,6 +22,7 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 	modelType    = reflect.TypeFor[Model]()
 	agentType    = reflect.TypeFor[Agent]()
+	choiceType   = reflect.TypeFor[TaskChoice]()
 )
 
 // standardTags are the tags a plain file can have without writing one.
@@ -59,6 +60,12 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, field, form string) {
 		return
 	case v.Type() == agentType && n.Kind == yaml.ScalarNode:
 		d.decode(n, v.FieldByName("ID"), field, "")
+		return
+	case v.Type() == choiceType && n.Kind == yaml.SequenceNode:
+		d.decode(n, v.FieldByName("IDs"), field, "")
+		return
+	case v.Type() == choiceType:
+		d.value(n, v.FieldByName("PerFamily"), pos, field, "")
 		return
 	}
 	switch v.Kind() {

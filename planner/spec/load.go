@@ -71,6 +71,8 @@ func defaults() *Spec {
 		Recipe:  Recipe{TimeoutPolicy: "fail"},
 		Runner:  Runner{Unit: "evaluation", Timeout: time.Hour, Home: "private"},
 		Valid:   batch.Validity{MaxMissing: 0.05},
+
+		Calibration: Calibration{Repeats: 3},
 	}
 	s.Decision = Decision{Metric: "score", PassThreshold: 1, Pass: "threshold", Alpha: 0.025, Compare: "all", Scope: "population"}
 	return s

@@ -14,6 +14,7 @@ type Spec struct {
 	Raw  []byte `yaml:"-" class:"free"` // the file's bytes, as frozen with the batch
 
 	at map[string]position // where each field is written
+	of *batch.Calibration  // what this is a slice of; nil = a spec as it was written
 
 	Benchmark  string       `yaml:"benchmark" class:"batch"` // an id; also the experiment's name
 	Version    string       `yaml:"version" class:"batch"`   // a label; "draft" is never taken
@@ -40,6 +41,8 @@ type Spec struct {
 	Valid     batch.Validity     `yaml:"valid" class:"batch"` // default max_missing 5%
 	Reuse     Reuse              `yaml:"reuse" class:"batch"`
 	Decision  Decision           `yaml:"decision" class:"batch"`
+
+	Calibration Calibration `yaml:"calibration" class:"free"`
 }
 
 // Agent is one way of doing the tasks.
@@ -142,6 +145,20 @@ type Reuse struct {
 	MaxAge      time.Duration `yaml:"max_age" class:"batch"`     // written 30d
 	NotBefore   string        `yaml:"not_before" class:"batch"`  // RFC 3339 or YYYY-MM-DD (UTC)
 	Experiments []string      `yaml:"experiments" class:"batch"` // further experiments to look in, by name
+}
+
+// Calibration says which slice of the batch is measured first. See Resolved.Slice.
+type Calibration struct {
+	Tasks    TaskChoice `yaml:"tasks" class:"free"`
+	Repeats  int        `yaml:"repeats" class:"free"`  // 2..1000, default 3
+	Variants []string   `yaml:"variants" class:"free"` // agent+model; default: all
+}
+
+// TaskChoice chooses tasks of the panel: so many of each family (tasks without one
+// are together one family), or these. Written as a number or as a list of ids.
+type TaskChoice struct {
+	PerFamily int      `yaml:"-" class:"free"` // 0 = the default: 1, and at least 5 tasks in all
+	IDs       []string `yaml:"-" class:"free"` // nil = by number
 }
 
 // Decision is the frozen rule of the verdict.

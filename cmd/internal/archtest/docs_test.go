@@ -70,8 +70,11 @@ func addFields(out map[string]string, in reflect.Type, at string) {
 		if kind.Kind() == reflect.Map && kind.Elem().Kind() == reflect.Struct {
 			key, kind = key+".NAME", kind.Elem()
 		}
+		before := len(out)
 		if kind.Kind() == reflect.Struct && key != "models[].preflight" { // its fields are those of preflight
 			addFields(out, kind, key+".")
+		}
+		if len(out) > before {
 			continue
 		}
 		out[key] = f.Tag.Get("class")

@@ -315,7 +315,11 @@ func estimateText(e planner.Estimate) string {
 			wall += fmt.Sprintf(" and the unknown time of %s", plural(e.UnknownTime, "evaluation"))
 		}
 	}
-	return fmt.Sprintf("missing: %s; %s; %s", plural(e.Evaluations, "evaluation"), cost, wall)
+	from := ""
+	if e.Calibrated > 0 {
+		from = fmt.Sprintf("; of %d from calibration", e.Calibrated)
+	}
+	return fmt.Sprintf("missing: %s; %s; %s%s", plural(e.Evaluations, "evaluation"), cost, wall, from)
 }
 
 // manyAlike is how many runs with one reason are named one by one.
