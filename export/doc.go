@@ -6,7 +6,8 @@
 // byte of it against the frozen digests, lets each Output (tables, report) make
 // its files from it, and publishes the whole under its final name in one step.
 // Verify reads a folder back: checksums, what every file holds, and whether all
-// of it follows from the raw evidence.
+// of it follows from the raw evidence. OpenFolder reads documents and tables back
+// (raw evidence may be withheld), gives the evidence again, and makes outputs from it.
 //
 // The package knows neither MLflow nor Parquet: evidence comes by Batch.Fetch,
 // and export/tables and export/report are given as Outputs, one each.

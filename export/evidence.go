@@ -99,10 +99,42 @@ func (e *Evidence) read(f *Frozen, dir string) []Finding {
 	if !f.Withholds(WithholdRaw) {
 		bad = append(bad, e.scan(dir)...)
 	}
+	if f.Withholds(WithholdRaw) {
+		e.bare()
+	}
+	e.follow(f)
+	return bad
+}
+
+// bare forgets the free text of answers: where raw evidence is withheld, no output
+// may show it, and the tables do not give it back.
+func (e *Evidence) bare() {
+	for i := range e.Outcomes {
+		bareOutcome(&e.Outcomes[i])
+	}
+	for i := range e.Attempts {
+		bareOutcome(&e.Attempts[i].Outcome)
+	}
+}
+
+func bareOutcome(o *outcome.Outcome) {
+	o.Output, o.Transcript, o.Other = "", "", nil
+	if o.Error != nil {
+		o.Error = &outcome.Failure{Class: o.Error.Class}
+	}
+	if len(o.Flags) > 0 {
+		o.Flags = make([]outcome.Flag, len(o.Flags))
+	}
+	for i := range o.Judges {
+		o.Judges[i].Rationale, o.Judges[i].Error = "", ""
+	}
+}
+
+// follow computes what follows from outcomes and attempts.
+func (e *Evidence) follow(f *Frozen) {
 	e.sort(f)
 	e.Derived = derive(f, e)
 	e.Measures = measure(f, e)
-	return bad
 }
 
 // scan looks for secrets in the records.

@@ -201,6 +201,22 @@ func missingFiles(f *Frozen, s *Summary) []MissingFile {
 	return list
 }
 
+// unread are the artifacts, by run, that a provisional folder says nobody could read.
+func (m *Manifest) unread() map[string][]Finding {
+	out := map[string][]Finding{}
+	if !m.Provisional {
+		return out
+	}
+	for _, f := range m.Missing {
+		switch f.Reason {
+		case ReasonWithheld, ReasonNotKept, ReasonNotFolder:
+		default:
+			out[f.Run] = append(out[f.Run], Finding{File: f.File, Run: f.Run, Reason: f.Reason})
+		}
+	}
+	return out
+}
+
 // leavesOut says whether an artifact that could be in the folder is withheld.
 func (f *Frozen) leavesOut(name string) bool {
 	return f.Withholds(WithholdRaw) || f.Withholds(WithholdInputs) && name == batch.FileBundle

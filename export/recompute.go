@@ -52,7 +52,7 @@ func (v *verifying) recompute(ctx context.Context, outputs []Output) error {
 func (v *verifying) withoutEvidence(f *Frozen) {
 	v.note("tables, report and counts of outcomes could not be recomputed: the raw evidence is withheld")
 	sum := newSummarizer(f)
-	missing := v.missing()
+	missing := v.r.Manifest.unread()
 	for _, e := range f.Result.Evaluations {
 		sum.add(&Evidence{Evaluation: e, Missing: missing[e.RunID]})
 	}
@@ -66,21 +66,6 @@ func (v *verifying) withoutEvidence(f *Frozen) {
 			v.r.Unproven = append(v.r.Unproven, c.Path)
 		}
 	}
-}
-
-// missing are the artifacts, by run, that a provisional folder says nobody could read.
-func (v *verifying) missing() map[string][]Finding {
-	out := map[string][]Finding{}
-	for _, m := range v.r.Manifest.Missing {
-		switch m.Reason {
-		case ReasonWithheld, ReasonNotKept, ReasonNotFolder:
-		default:
-			if v.r.Manifest.Provisional {
-				out[m.Run] = append(out[m.Run], Finding{File: m.File, Run: m.Run, Reason: m.Reason})
-			}
-		}
-	}
-	return out
 }
 
 // unexplained finds files that neither the result nor an output accounts for:
@@ -161,7 +146,7 @@ func (v *verifying) compareFrozen(f *Frozen) {
 
 // evidence reads every evaluation from raw/ and hands it to the outputs.
 func (v *verifying) evidence(ctx context.Context, f *Frozen, made *making) error {
-	missing := v.missing()
+	missing := v.r.Manifest.unread()
 	evals := f.Result.Evaluations
 	load := func(_ context.Context, i int) (loaded, error) {
 		l := loaded{evidence: &Evidence{Evaluation: evals[i], Planned: f.Cell(evals[i].Cell), Missing: missing[evals[i].RunID]}}

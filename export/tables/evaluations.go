@@ -25,6 +25,7 @@ func (b *builder) addEvaluation(k keys, e *export.Evidence) error {
 	r.CostUSD, r.CostUnknown = finite(m.Reported.Value()), int64(m.Reported.Unknown)
 	r.Repriced, r.RepricedUnk = finite(m.Repriced.Value()), int64(m.Repriced.Unknown)
 	r.JudgeCostUSD = finite(m.Spent.Judges.Value())
+	r.JudgeKnown, r.JudgeUnknown = int64(m.Spent.Judges.Known), int64(m.Spent.Judges.Unknown)
 	r.Artifacts, r.HasAttempts = e.ArtifactState(), e.Attempts != nil
 	unreadable := e.Unreadable
 	r.Unreadable = text(&unreadable)

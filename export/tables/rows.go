@@ -94,9 +94,11 @@ type EvaluationRow struct {
 	Repriced     *float64 `parquet:"cost_repriced_usd"` // from tokens and the frozen prices
 	RepricedUnk  int64    `parquet:"cost_repriced_unknown"`
 	JudgeCostUSD *float64 `parquet:"judge_cost_usd"`
-	Artifacts    string   `parquet:"artifacts,dict"`   // complete, outcomes, none or missing
-	HasAttempts  bool     `parquet:"has_attempts"`     // false: attempts has no rows, costs are those of the outcomes
-	Unreadable   *string  `parquet:"unreadable,plain"` // why the outcomes of a run that does not count are left out
+	JudgeKnown   int64    `parquet:"judge_cost_known"`   // votes of known cost, of all attempts
+	JudgeUnknown int64    `parquet:"judge_cost_unknown"` // votes of models whose cost is unknown
+	Artifacts    string   `parquet:"artifacts,dict"`     // complete, outcomes, none or missing
+	HasAttempts  bool     `parquet:"has_attempts"`       // false: attempts has no rows, costs are those of the outcomes
+	Unreadable   *string  `parquet:"unreadable,plain"`   // why the outcomes of a run that does not count are left out
 	Outcomes     *string  `parquet:"outcomes_sha256,plain"`
 	Attempts     *string  `parquet:"attempts_sha256,plain"`
 	Bundle       *string  `parquet:"bundle_sha256,plain"`

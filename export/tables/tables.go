@@ -18,7 +18,7 @@ import (
 // A change of any column is a new version.
 const (
 	Name   = "tables"
-	Schema = 2
+	Schema = 3
 )
 
 // Names of the tables, in the order in which they stand in the manifest.
