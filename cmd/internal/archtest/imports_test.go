@@ -29,6 +29,7 @@ var packages = []struct {
 	{"examples", nil},
 	{"export/escape", nil},
 	{"export/document", []string{"export/escape"}},
+	{"export/chart", []string{"export/escape"}},
 	{"export/stats", nil},
 	{"mlflow", nil},
 	{"mlflow/local", []string{"mlflow"}},
