@@ -122,8 +122,8 @@ func bareOutcome(o *outcome.Outcome) {
 	if o.Error != nil {
 		o.Error = &outcome.Failure{Class: o.Error.Class}
 	}
-	if len(o.Flags) > 0 {
-		o.Flags = make([]outcome.Flag, len(o.Flags))
+	for i := range o.Flags {
+		o.Flags[i].Evidence = ""
 	}
 	for i := range o.Judges {
 		o.Judges[i].Rationale, o.Judges[i].Error = "", ""

@@ -40,7 +40,8 @@ type Folder struct {
 	Manifest *Manifest
 	Frozen   *Frozen
 
-	tables RowsReader
+	tables   RowsReader
+	reported bool // passing is what runners reported, as the plan was frozen
 }
 
 // OpenFolder reads the folder at dir, whose bytes must match its checksums. A
@@ -64,6 +65,7 @@ func OpenFolder(ctx context.Context, dir string, tables RowsReader) (*Folder, er
 	if f.Frozen, err = f.documents(); err != nil {
 		return nil, err
 	}
+	f.reported = f.Frozen.Plan.PassReported
 	tasks, err := tables.Tasks(ctx, dir)
 	if err == nil && len(tasks) != f.Frozen.Plan.Panel.Tasks {
 		err = fmt.Errorf("the table of tasks has %d rows, plan.json %d tasks", len(tasks), f.Frozen.Plan.Panel.Tasks)
@@ -95,11 +97,23 @@ func (f *Folder) documents() (*Frozen, error) {
 }
 
 func (f *Folder) open(ctx context.Context) (Rows, error) {
-	rows, err := f.tables.Rows(ctx, f.Dir, f.Frozen.Plan.PassReported)
+	rows, err := f.tables.Rows(ctx, f.Dir, f.reported)
 	if err != nil {
 		return nil, f.damaged(err)
 	}
 	return rows, nil
+}
+
+// Redecide replaces the frozen decision rule, see Frozen.Redecide. What runners
+// reported of passing is in the tables only where the frozen rule went by it.
+func (f *Folder) Redecide(decision []byte) error {
+	if err := f.Frozen.Redecide(decision); err != nil {
+		return err
+	}
+	if f.Frozen.Plan.PassReported && !f.reported {
+		return errors.New("decision.pass \"reported\": the tables do not hold what runners reported, since the frozen rule goes by the threshold; leave it out")
+	}
+	return nil
 }
 
 // damaged is the error of a folder that agrees with its checksums and yet can't be read back.

@@ -98,17 +98,19 @@ func (b *builder) fill(r *Result, o *outcome.Outcome, d *export.Derived) error {
 		class := string(o.Error.Class)
 		r.ErrorClass = &class
 	}
+	if len(o.Flags) > 0 {
+		s, err := jsonText(o.Flags)
+		if err != nil {
+			return err
+		}
+		r.FlagsJSON = &s
+	}
 	if b.f.Withholds(export.WithholdRaw) {
 		return nil
 	}
 	r.Output, r.Transcript = text(&o.Output), text(&o.Transcript)
 	if o.Error != nil {
 		r.ErrorMessage = text(&o.Error.Message)
-	}
-	if len(o.Flags) > 0 {
-		s, err := jsonText(o.Flags)
-		r.FlagsJSON = &s
-		return err
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ type Result struct {
 	ServedModel    *string  `parquet:"served_model,dict"`
 	ServedProvider *string  `parquet:"served_provider,dict"`
 	Flags          int64    `parquet:"flags"`            // findings of audits
-	FlagsJSON      *string  `parquet:"flags_json,plain"` // [{"audit":…,"evidence":…}]; null = none
+	FlagsJSON      *string  `parquet:"flags_json,plain"` // [{"audit":…,"evidence":…}], without evidence where raw is withheld; null = none
 	ErrorClass     *string  `parquet:"error_class,dict"`
 	ErrorMessage   *string  `parquet:"error_message,plain"`
 	Output         *string  `parquet:"output,plain"`     // path in the bundle
