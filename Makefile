@@ -32,7 +32,7 @@ $(MLFLOWS:%=mlflow-%): mlflow-%:
 	@mkdir -p .mlflow
 	@$(ALONE) .mlflow/$*.lock scripts/install-mlflow.sh $*
 
-readers: ## DuckDB, Polars, pyarrow and pandas in .readers/, to check the tables with
+readers: ## DuckDB, Polars, pyarrow, pandas and SciPy in .readers/, to check the tables and statistics with
 	@$(ALONE) .readers.lock scripts/install-readers.sh
 
 browser: ## Chromium, to look at pages and charts with

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs DuckDB, Polars, pyarrow and pandas into .readers/, hash by hash from scripts/readers/requirements.lock.
+# Installs DuckDB, Polars, pyarrow, pandas and SciPy into .readers/, hash by hash from scripts/readers/requirements.lock.
 # A finished installation is left alone; an interrupted or outdated one is made anew.
 # Usage: scripts/install-readers.sh        (PYTHON=... names another interpreter, 3.11 or newer)
 set -eu
@@ -20,7 +20,7 @@ if [ -z "$python" ] || ! "$python" -c 'import sys; sys.exit(sys.version_info < (
     exit 1
 fi
 
-echo "installing DuckDB, Polars, pyarrow and pandas into .readers (about half a minute)" >&2
+echo "installing DuckDB, Polars, pyarrow, pandas and SciPy into .readers (about half a minute)" >&2
 rm -rf "$dir"
 "$python" -m venv "$dir"
 "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \

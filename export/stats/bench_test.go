@@ -26,7 +26,8 @@ func benchBatch(variants, tasks, repeats int) Batch {
 			out.Runs[r].Cells = make([]Cell, tasks)
 			for t := range tasks {
 				y := d.variants[v].y[t*repeats+r]
-				out.Runs[r].Cells[t] = Cell{State: Scored, Score: y, Passed: y == 1, CostUSD: &cost[g.IntN(64)], WallS: &cost[g.IntN(64)]}
+				out.Runs[r].Cells[t] = Cell{State: Scored, Score: y, Passed: y == 1, CostUSD: &cost[g.IntN(64)], WallS: &cost[g.IntN(64)],
+					Repriced: &cost[g.IntN(64)]}
 			}
 		}
 		b.Variants = append(b.Variants, out)
@@ -56,31 +57,46 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkYardstick is the plain block bootstrap of 12 means over 500 tasks: rows
-// task by task, one index for all variants, blocks of 500 draws with their own streams.
-func BenchmarkYardstick(b *testing.B) {
-	const m, n = 12, 500
-	rows := make([]float64, n*m)
-	for v, c := range build(b, benchBatch(m, n, 5)).read(false).columns {
-		for t := range n {
-			rows[t*m+v] = c.mean[t]
+// yardstick is the plain block bootstrap of a batch's means: rows task by task, one
+// index for all variants, blocks of 500 draws with their own streams.
+type yardstick struct {
+	variants, tasks int
+	rows, out       []float64
+	key             Key
+}
+
+func newYardstick(d *Data) *yardstick {
+	y := &yardstick{variants: len(d.variants), tasks: len(d.tasks), key: NewKey("bench", "pass", "means")}
+	y.rows, y.out = make([]float64, y.tasks*y.variants), make([]float64, Draws*y.variants)
+	for v, c := range d.read(false).columns {
+		for t := range y.tasks {
+			y.rows[t*y.variants+v] = c.mean[t]
 		}
 	}
-	key, out := NewKey("bench", "pass", "means"), make([]float64, Draws*m)
-	for b.Loop() {
-		parallel((Draws+drawBlock-1)/drawBlock, func(block int) {
-			g := rand.New(key.stream(block))
-			for draw := block * drawBlock; draw < min(Draws, (block+1)*drawBlock); draw++ {
-				sums := out[draw*m : (draw+1)*m]
-				clear(sums)
-				for range n {
-					row := rows[g.IntN(n)*m:][:m]
-					for v := range sums {
-						sums[v] += row[v]
-					}
+	return y
+}
+
+func (y *yardstick) run() {
+	m, n := y.variants, y.tasks
+	parallel((Draws+drawBlock-1)/drawBlock, func(block int) {
+		g := rand.New(y.key.stream(block))
+		for draw := block * drawBlock; draw < min(Draws, (block+1)*drawBlock); draw++ {
+			sums := y.out[draw*m : (draw+1)*m]
+			clear(sums)
+			for range n {
+				row := y.rows[g.IntN(n)*m:][:m]
+				for v := range sums {
+					sums[v] += row[v]
 				}
 			}
-		})
+		}
+	})
+}
+
+func BenchmarkYardstick(b *testing.B) {
+	y := newYardstick(build(b, benchBatch(12, 500, 5)))
+	for b.Loop() {
+		y.run()
 	}
 }
 

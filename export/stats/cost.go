@@ -33,7 +33,7 @@ func PassPerDollar(pass, cost []float64) (r Ratio, ok bool) {
 // fieller fills in Fieller's interval from the denominator's mean, the degrees of
 // freedom and the variances and covariance of the means.
 func (r *Ratio) fieller(c, df, vp, vc, pc float64) {
-	t := studentUpper(0.025, df)
+	t := t95(df)
 	r.Interval, r.Unbounded = nil, t*t*vc/(c*c)
 	if r.Unbounded >= 1-guard {
 		return
@@ -104,7 +104,7 @@ func RatioOf(pass, cost []float64, families []int, key Key) (r Ratio, ok bool) {
 		}
 		return r, true
 	}
-	r.resampled(pass, cost, NewResample(len(pass), families, Draws, key).Sums(pass, cost), 0)
+	r.resampled(pass, cost, NewResample(len(pass), families, Draws, key).Sums(pass, cost), 0, 1)
 	return r, true
 }
 
@@ -117,23 +117,23 @@ const (
 )
 
 // resampled replaces Fieller's interval by that of the draws, whose sums of passes
-// and costs stand in columns at and at+1.
-func (r *Ratio) resampled(pass, cost []float64, sums [][]float64, at int) {
+// and costs stand in columns p and c.
+func (r *Ratio) resampled(pass, cost []float64, sums [][]float64, p, c int) {
 	draws := make([]float64, len(sums))
 	for b, s := range sums {
-		if s[at+1] <= 0 {
+		if s[c] <= 0 {
 			return // a draw without cost
 		}
-		draws[b] = s[at] / s[at+1]
+		draws[b] = s[p] / s[c]
 	}
 	if r.Tasks < leastPercentile {
-		p, c := total(pass), total(cost)
+		passes, spent := total(pass), total(cost)
 		without := make([]float64, len(pass))
 		for t := range without {
-			if c-cost[t] <= 0 {
+			if spent-cost[t] <= 0 {
 				return
 			}
-			without[t] = (p - pass[t]) / (c - cost[t])
+			without[t] = (passes - pass[t]) / (spent - cost[t])
 		}
 		if i, ok := BCaOf(draws, r.Value, without); ok {
 			r.Interval, r.Method = &i.Interval, ByBootstrapBCa
@@ -160,7 +160,7 @@ func GeometricRatio(a, b []float64) (r Ratio, ok bool) {
 		logs[i] = math.Log(a[i] / b[i])
 	}
 	m := average(logs)
-	half := studentUpper(0.025, float64(n-1)) * math.Sqrt(variance(logs)/float64(n))
+	half := t95(float64(n-1)) * math.Sqrt(variance(logs)/float64(n))
 	return Ratio{Value: math.Exp(m), Interval: &Interval{math.Exp(m - half), math.Exp(m + half)}, Method: ByT, Tasks: n}, true
 }
 
@@ -177,7 +177,7 @@ func Projection(pilot []float64, more int) (total float64, i *Interval, ok bool)
 	if n == 1 {
 		return total, nil, true
 	}
-	half := studentUpper(0.025, float64(n-1)) * math.Sqrt(variance(pilot)*(m+m*m/float64(n)))
+	half := t95(float64(n-1)) * math.Sqrt(variance(pilot)*(m+m*m/float64(n)))
 	out := around(total, half).clip(0, math.Inf(1))
 	return total, &out, true
 }

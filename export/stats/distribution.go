@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // The three distributions behind every p-value and interval. The tails are
 // computed directly (never as 1 - CDF), so that small p-values keep their digits.
@@ -45,6 +48,26 @@ func studentUpper(a, df float64) float64 {
 	scale := logGamma((df+1)/2) - logGamma(df/2) - 0.5*math.Log(df*math.Pi)
 	return upper(a, func(t float64) float64 { return studentTail(t, df) },
 		func(t float64) float64 { return math.Exp(scale - (df+1)/2*math.Log1p(t*t/df)) })
+}
+
+// fewDF is up to which whole number of degrees of freedom t95 remembers.
+const fewDF = 128
+
+var remembered [fewDF]atomic.Uint64 // bits of t95; 0 = not asked yet
+
+// t95 is studentUpper(0.025, df), of 95 % intervals. Most are asked for again and
+// again: by a panel's families, which have few sizes.
+func t95(df float64) float64 {
+	i := int(df)
+	if float64(i) != df || i < 0 || i >= fewDF {
+		return studentUpper(0.025, df)
+	}
+	if have := remembered[i].Load(); have != 0 {
+		return math.Float64frombits(have)
+	}
+	t := studentUpper(0.025, df)
+	remembered[i].Store(math.Float64bits(t))
+	return t
 }
 
 // upper solves tail(x) = a for a <= 0.5, where tail falls from 0.5 at x = 0. It

@@ -1,5 +1,7 @@
 package stats
 
+import "slices"
+
 // drawing collects columns that share one resample of the panel's tasks (F15), so
 // that the tasks are drawn once for everything that is shown.
 type drawing struct {
@@ -7,10 +9,17 @@ type drawing struct {
 	users   []func(sums [][]float64)
 }
 
-// add asks for the columns' sums; use is given all draws and the place of the first column.
-func (w *drawing) add(use func(sums [][]float64, at int), columns ...[]float64) {
-	at := len(w.columns)
-	w.columns = append(w.columns, columns...)
+// add asks for the columns' sums; use is given all draws and the columns' places.
+// Equal columns have one place: both kinds of cost mostly rest on the same passes.
+func (w *drawing) add(use func(sums [][]float64, at []int), columns ...[]float64) {
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		at[i] = slices.IndexFunc(w.columns, func(have []float64) bool { return slices.Equal(have, c) })
+		if at[i] < 0 {
+			at[i] = len(w.columns)
+			w.columns = append(w.columns, c)
+		}
+	}
 	w.users = append(w.users, func(sums [][]float64) { use(sums, at) })
 }
 
@@ -30,5 +39,5 @@ func (w *drawing) ratio(s *Spending) {
 		return
 	}
 	pass, cost := s.pass, s.cost
-	w.add(func(sums [][]float64, at int) { r.resampled(pass, cost, sums, at) }, pass, cost)
+	w.add(func(sums [][]float64, at []int) { r.resampled(pass, cost, sums, at[0], at[1]) }, pass, cost)
 }

@@ -67,7 +67,7 @@ func (d *Data) judging(w *drawing) *Judging {
 	if a.Value == nil {
 		return j
 	}
-	w.add(func(sums [][]float64, at int) { j.resampled(sums, at) }, n, s1, s2, apart)
+	w.add(func(sums [][]float64, at []int) { j.resampled(sums, at) }, n, s1, s2, apart)
 	return j
 }
 
@@ -89,10 +89,10 @@ func (j *Judging) lost(variants int) bool {
 }
 
 // resampled makes the interval from the draws' sums of votes, squares and distances.
-func (j *Judging) resampled(sums [][]float64, at int) {
+func (j *Judging) resampled(sums [][]float64, at []int) {
 	var draws []float64
 	for _, s := range sums {
-		n, s1, s2, apart := s[at], s[at+1], s[at+2], s[at+3]
+		n, s1, s2, apart := s[at[0]], s[at[1]], s[at[2]], s[at[3]]
 		if expected := 2 * (s2 - s1*s1/n) / (n - 1); n > 1 && expected > nought {
 			draws = append(draws, 1-apart/n/expected)
 		}

@@ -30,7 +30,7 @@ func MeanOf(x []float64, families []int, low, high float64) (m Mean, ok bool) {
 		v, m.DF, m.Method = cluster, float64(g-1), ByCluster
 	}
 	m.SE = ptr(math.Sqrt(v))
-	i := around(m.Value, studentUpper(0.025, m.DF)**m.SE).clip(low, high)
+	i := around(m.Value, t95(m.DF)**m.SE).clip(low, high)
 	m.Interval = &i
 	return m, true
 }

@@ -133,7 +133,7 @@ func TestLargeRatioNeedsNoDraws(t *testing.T) {
 		require.True(t, ok)
 		assert.InEpsilon(t, studentUpper(.025, 119)*math.Sqrt(v)/average(cost), half, .01)
 		assert.Less(t, (plain.Interval.High-plain.Interval.Low)/2, .8*half, "as if tasks of a family were independent")
-		r.resampled(pass, cost, NewResample(n, families, Draws, NewKey("b", "pass", "ratio")).Sums(pass, cost), 0)
+		r.resampled(pass, cost, NewResample(n, families, Draws, NewKey("b", "pass", "ratio")).Sums(pass, cost), 0, 1)
 		assert.InEpsilon(t, (r.Interval.High-r.Interval.Low)/2, half, .15)
 	}
 }
