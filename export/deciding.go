@@ -111,7 +111,7 @@ func (x *deciding) rule() error {
 	if x.d.By != "" && x.d.By != ByFamily {
 		return fmt.Errorf("decision.by %q is not known", x.d.By)
 	}
-	x.v.Rule, x.v.Metric = r, x.d.Metric
+	x.v.Rule, x.v.Metric, x.v.By = r, x.d.Metric, x.d.By
 	return nil
 }
 

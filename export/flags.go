@@ -39,10 +39,8 @@ func (f *Frozen) FlagsOf(e *Evidence, use func(Flag, *outcome.Outcome) error) er
 			continue
 		}
 		for _, found := range o.Flags {
-			flag := Flag{Variant: e.Variant, RunID: e.RunID, Slot: e.Slot, Counted: e.Counted, Task: f.Tasks[p].ID, Position: p, Audit: found.Audit}
-			if !f.Withholds(WithholdRaw) {
-				flag.Evidence, flag.Transcript = found.Evidence, o.Transcript
-			}
+			flag := Flag{Variant: e.Variant, RunID: e.RunID, Slot: e.Slot, Counted: e.Counted, Task: f.Tasks[p].ID, Position: p,
+				Audit: found.Audit, Evidence: found.Evidence, Transcript: o.Transcript}
 			if err := use(flag, o); err != nil {
 				return err
 			}

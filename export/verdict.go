@@ -15,6 +15,7 @@ type Verdict struct {
 	// beside it. It may quote foreign text.
 	Refused string
 	Metric  string // score, passed or judge/ID
+	By      string // family, or "" where no verdict by family was asked for
 	Rule    stats.Rule
 
 	*stats.Verdicts

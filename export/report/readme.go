@@ -71,7 +71,16 @@ The tables are plain Parquet, for DuckDB, Polars, pandas and others. Null is unk
 | tables/metrics.parquet | one figure of one evaluation, by name |
 | tables/tasks.parquet | a task of the panel |
 | tables/variants.parquet | a variant over its counted evaluations |
-| tables/pairs.parquet | two variants over the tasks that both have |
+| tables/pairs.parquet | two variants over the tasks that both have, with the verdict |
+| tables/batch.parquet | the batch: what it cost, what the rule was, how the whole panel behaves |
+| tables/task_variants.parquet | a variant on a task |
+| tables/families.parquet | a variant on a family of tasks |
+| tables/family_pairs.parquet | the verdict on two variants on a family; empty unless the frozen rule decides by family |
+| tables/passes.parquet | pass@k and pass^k of a variant at one k |
+| tables/reliability.parquet | the tries of a variant that ended in one state, and what they cost |
+| tables/flags.parquet | a finding of an audit |
+| tables/judging.parquet | what one judge gave one variant |
+| tables/judge_pairs.parquet | the agreement of two judges |
 
 Most questions start with ` + "`WHERE counted`" + `: evaluations that do not count are in the tables too.
 

@@ -34,8 +34,14 @@ func describeVariant(r *VariantRow, v *export.Verdict, i int) {
 		r.Method = text(&method)
 	}
 	r.RankLow, r.RankHigh = rank(v.Verdicts, i)
-	if kept := v.Reading(export.WithoutWithdrawn); kept != nil {
-		r.KeptRankLow, r.KeptRankHigh = rank(kept.Verdicts, i)
+	for _, o := range []struct {
+		name      string
+		low, high **int64
+	}{{export.WithoutWithdrawn, &r.KeptRankLow, &r.KeptRankHigh}, {export.WithoutSelection, &r.SelectionRankLow, &r.SelectionRankHigh},
+		{export.WithoutFlagged, &r.FlaggedRankLow, &r.FlaggedRankHigh}} {
+		if reading := v.Reading(o.name); reading != nil {
+			*o.low, *o.high = rank(reading.Verdicts, i)
+		}
 	}
 	if v.Letters != nil {
 		r.Letters = text(&v.Letters[i])
@@ -55,8 +61,11 @@ func describeVariant(r *VariantRow, v *export.Verdict, i int) {
 		r.BandLow, r.BandHigh, r.Failures = finite(&d.Band.Low), finite(&d.Band.High), whole(d.Band.Failures)
 	}
 	passes(r, v, i)
-	spending(r, d)
-	against(r, v, i)
+	spending(r, d, v.Passes(i))
+	against(&r.Routing, v.NonInferiority, v.Candidates, i)
+	if j := v.Description.Judging; j != nil && j.Lost[i] != stats.Nobody {
+		r.LostMost, r.LostMostMean = text(&v.JudgeNames[j.Lost[i]]), finite(j.Judges[j.Lost[i]].Means[i])
+	}
 }
 
 func passes(r *VariantRow, v *export.Verdict, i int) {
@@ -80,28 +89,41 @@ func passes(r *VariantRow, v *export.Verdict, i int) {
 		r.PassHatLow, r.PassHatHigh = limits(hat.Mean.Interval)
 	}
 	r.PassReason = text(&reason)
-	if c := d.Cost.CostPerPass; c != nil && v.Passes(i) {
-		r.PassCost, r.PassCostBy = finite(&c.Value), text(&c.Method)
-		r.PassCostLow, r.PassCostHigh = limits(c.Interval)
-	}
 }
 
-func spending(r *VariantRow, d *stats.VariantSummary) {
-	r.CostKnown = whole(d.Cost.Known)
-	if c := d.Cost.TaskUSD; c != nil {
-		r.TaskCost = finite(&c.Value)
-		r.TaskCostLow, r.TaskCostHigh = limits(c.Interval)
+// spending fills in what a task and a pass cost, and how long a task took.
+func spending(r *VariantRow, d *stats.VariantSummary, passes bool) {
+	for _, c := range []struct {
+		from                    *stats.Spending
+		known                   **int64
+		task, taskLow, taskHigh **float64
+		pass, passLow, passHigh **float64
+		method                  **string
+	}{
+		{&d.Cost, &r.CostKnown, &r.TaskCost, &r.TaskCostLow, &r.TaskCostHigh, &r.PassCost, &r.PassCostLow, &r.PassCostHigh, &r.PassCostBy},
+		{&d.Repriced, &r.RepricedKnown, &r.RepricedTask, &r.RepricedTaskLow, &r.RepricedTaskHigh, &r.RepricedPass, &r.RepricedPassLow, &r.RepricedPassHigh, &r.RepricedPassBy},
+	} {
+		*c.known = whole(c.from.Known)
+		if m := c.from.TaskUSD; m != nil {
+			*c.task = finite(&m.Value)
+			*c.taskLow, *c.taskHigh = limits(m.Interval)
+		}
+		if x := c.from.CostPerPass; x != nil && passes {
+			*c.pass, *c.method = finite(&x.Value), text(&x.Method)
+			*c.passLow, *c.passHigh = limits(x.Interval)
+		}
 	}
 	if d.WallS != nil {
 		r.TaskTime = finite(&d.WallS.Value)
 		r.TaskTimeLow, r.TaskTimeHigh = limits(d.WallS.Interval)
 	}
+	r.WorkKnown, r.WorkMedian, r.WorkP90 = whole(d.WallKnown), finite(d.WallMedian), finite(d.WallP90)
 }
 
 // against is where a candidate stands against the reference.
-func against(r *VariantRow, v *export.Verdict, i int) {
-	for n := range v.NonInferiority {
-		c := &v.NonInferiority[n]
+func against(r *Routing, standings []stats.NonInferiority, candidates []stats.Candidacy, i int) {
+	for n := range standings {
+		c := &standings[n]
 		if c.Candidate != i {
 			continue
 		}
@@ -110,8 +132,8 @@ func against(r *VariantRow, v *export.Verdict, i int) {
 		r.PNonInferior, r.PInferior = finite(c.PNIAdj), finite(c.PInfAdj)
 		r.StandingLow, r.StandingHigh = limits(c.Interval)
 	}
-	for n := range v.Candidates {
-		c := &v.Candidates[n]
+	for n := range candidates {
+		c := &candidates[n]
 		if c.Candidate != i {
 			continue
 		}
@@ -121,20 +143,66 @@ func against(r *VariantRow, v *export.Verdict, i int) {
 		}
 		advantages := strings.Join(names, ",")
 		r.Recommended, r.Advantages, r.NotBecause = &c.Recommended, text(&advantages), text(&c.Why)
+		r.CostRatio, r.CostRatioLow, r.CostRatioHigh = ratio(c.Cost)
+		r.TimeRatio, r.TimeRatioLow, r.TimeRatioHigh = ratio(c.Wall)
+		r.RerunRatio, r.RerunRatioLow, r.RerunRatioHigh = ratio(c.Consistency)
 	}
 }
 
-// decidePair fills in the verdict on one pair.
-func decidePair(r *PairRow, s *export.Summary, i int) {
-	v := s.Verdict
-	p := &v.Pairs[i]
-	name := func(variant int) *string {
-		if variant == stats.Nobody {
-			return nil
-		}
-		id := s.Variants[variant].Cell.Variant.String()
-		return &id
+func ratio(r *stats.Ratio) (value, low, high *float64) {
+	if r == nil {
+		return nil, nil, nil
 	}
+	low, high = limits(r.Interval)
+	return finite(&r.Value), low, high
+}
+
+// names gives variants by index.
+type names []string
+
+func namesOf(s *export.Summary) names {
+	var out names
+	for i := range s.Variants {
+		out = append(out, s.Variants[i].Cell.Variant.String())
+	}
+	return out
+}
+
+// of is a variant's name; null = nobody.
+func (n names) of(variant int) *string {
+	if variant == stats.Nobody {
+		return nil
+	}
+	return &n[variant]
+}
+
+// decidePair fills in the verdict on one pair in all its readings.
+func decidePair(r *PairRow, n names, v *export.Verdict, i int) {
+	p := &v.Pairs[i]
+	if reason := r.Ruling.fill(n, v.Verdicts, p); reason != "" {
+		r.Reason = &reason
+		return
+	}
+	stands := v.Stands(i)
+	r.Stands = &stands
+	for _, o := range []struct {
+		name            string
+		verdict, winner **string
+		d, p            **float64
+	}{
+		{export.WithoutWithdrawn, &r.KeptVerdict, &r.KeptWinner, &r.KeptD, &r.KeptP},
+		{export.WithoutSelection, &r.SelectionVerdict, &r.SelectionWinner, &r.SelectionD, &r.SelectionP},
+		{export.WithoutFlagged, &r.FlaggedVerdict, &r.FlaggedWinner, &r.FlaggedD, &r.FlaggedP},
+	} {
+		if reading := v.Reading(o.name); reading != nil {
+			k := &reading.Pairs[i]
+			*o.verdict, *o.winner, *o.d, *o.p = mark(k.Mark), n.of(k.Winner), finite(k.Difference), finite(k.PAdj)
+		}
+	}
+}
+
+// fill takes over a pair's verdict; reason says why there is none.
+func (r *Ruling) fill(n names, v *stats.Verdicts, p *stats.Pair) (reason string) {
 	r.Level, r.Compared = finite(&v.Level), whole(v.Compared)
 	r.Tasks, r.Families, r.Units, r.Differing = whole(p.Tasks), whole(p.Families), whole(p.Units), whole(p.Different)
 	r.LostA, r.LostB, r.RepeatsA, r.RepeatsB = whole(p.LostA), whole(p.LostB), whole(p.RepeatsA), whole(p.RepeatsB)
@@ -154,11 +222,9 @@ func decidePair(r *PairRow, s *export.Summary, i int) {
 		r.RangeChance = finite(&p.Range.Chance)
 	}
 	if !p.Compared {
-		reason := notCompared(p)
-		r.Reason = &reason
-		return
+		return notCompared(p)
 	}
-	r.Verdict, r.Winner, r.InsideMargin = mark(p.Mark), name(p.Winner), &p.InsideMargin
+	r.Verdict, r.Winner, r.InsideMargin = mark(p.Mark), n.of(p.Winner), &p.InsideMargin
 	codes, extent := strings.Join(p.Codes.Strings(), ","), p.Extent()
 	r.Codes = text(&codes)
 	if p.Winner != stats.Nobody {
@@ -166,11 +232,7 @@ func decidePair(r *PairRow, s *export.Summary, i int) {
 	}
 	r.FirstVerdict = mark(p.First.Mark)
 	if p.Second != nil {
-		r.SecondVerdict, r.SecondWinner, r.SecondD, r.SecondP = mark(p.Second.Mark), name(p.Second.Winner), finite(p.Second.Difference), finite(p.Second.PAdj)
-	}
-	if kept := v.Reading(export.WithoutWithdrawn); kept != nil {
-		k := &kept.Pairs[i]
-		r.KeptVerdict, r.KeptWinner, r.KeptD, r.KeptP = mark(k.Mark), name(k.Winner), finite(k.Difference), finite(k.PAdj)
+		r.SecondVerdict, r.SecondWinner, r.SecondD, r.SecondP = mark(p.Second.Mark), n.of(p.Second.Winner), finite(p.Second.Difference), finite(p.Second.PAdj)
 	}
 	if len(p.Repairs) > 0 {
 		x := &p.Repairs[0]
@@ -178,6 +240,7 @@ func decidePair(r *PairRow, s *export.Summary, i int) {
 		r.Repair, r.RepairFor, r.RepairTasks, r.RepairRepeats = &action, &code, whole(x.Tasks), whole(x.Repeats)
 		r.RepairRuns, r.RepairUSD = whole(x.Cells), finite(x.CostUSD)
 	}
+	return ""
 }
 
 // notCompared says why a pair has no verdict.

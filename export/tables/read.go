@@ -49,26 +49,20 @@ func (Output) Read(ctx context.Context, dir string, want []export.Content) ([]ex
 	return out, bad
 }
 
+// rowTypes are the structs of the tables.
+var rowTypes = map[string]reflect.Type{
+	"cells": reflect.TypeFor[CellRow](), "evaluations": reflect.TypeFor[EvaluationRow](), "attempts": reflect.TypeFor[AttemptRow](),
+	"outcomes": reflect.TypeFor[OutcomeRow](), "judges": reflect.TypeFor[JudgeRow](), "metrics": reflect.TypeFor[MetricRow](),
+	"tasks": reflect.TypeFor[TaskRow](), "variants": reflect.TypeFor[VariantRow](), "pairs": reflect.TypeFor[PairRow](),
+	"batch": reflect.TypeFor[BatchRow](), "task_variants": reflect.TypeFor[TaskVariantRow](), "families": reflect.TypeFor[FamilyRow](),
+	"family_pairs": reflect.TypeFor[FamilyPairRow](), "passes": reflect.TypeFor[PassRow](), "reliability": reflect.TypeFor[ReliabilityRow](),
+	"flags": reflect.TypeFor[FlagRow](), "judging": reflect.TypeFor[JudgingRow](), "judge_pairs": reflect.TypeFor[JudgePairRow](),
+}
+
+// schemaOf lists the columns of a table; nil = there is no such table.
 func schemaOf(table string) []column {
-	switch table {
-	case "cells":
-		return columnsOf(reflect.TypeFor[CellRow]())
-	case "evaluations":
-		return columnsOf(reflect.TypeFor[EvaluationRow]())
-	case "attempts":
-		return columnsOf(reflect.TypeFor[AttemptRow]())
-	case "outcomes":
-		return columnsOf(reflect.TypeFor[OutcomeRow]())
-	case "judges":
-		return columnsOf(reflect.TypeFor[JudgeRow]())
-	case "metrics":
-		return columnsOf(reflect.TypeFor[MetricRow]())
-	case "tasks":
-		return columnsOf(reflect.TypeFor[TaskRow]())
-	case "variants":
-		return columnsOf(reflect.TypeFor[VariantRow]())
-	case "pairs":
-		return columnsOf(reflect.TypeFor[PairRow]())
+	if t, ok := rowTypes[table]; ok {
+		return columnsOf(t)
 	}
 	return nil
 }

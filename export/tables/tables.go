@@ -22,7 +22,8 @@ const (
 )
 
 // Names of the tables, in the order in which they stand in the manifest.
-var Names = []string{"cells", "evaluations", "attempts", "outcomes", "judges", "metrics", "tasks", "variants", "pairs"}
+var Names = []string{"cells", "evaluations", "attempts", "outcomes", "judges", "metrics", "tasks", "variants", "pairs",
+	"batch", "task_variants", "families", "family_pairs", "passes", "reliability", "flags", "judging", "judge_pairs"}
 
 func path(table string) string { return "tables/" + table + ".parquet" }
 
@@ -56,7 +57,18 @@ type builder struct {
 	tasks       *sink[TaskRow]
 	variants    *sink[VariantRow]
 	pairs       *sink[PairRow]
-	all         []interface {
+
+	whole        *sink[BatchRow]
+	taskVariants *sink[TaskVariantRow]
+	families     *sink[FamilyRow]
+	familyPairs  *sink[FamilyPairRow]
+	passes       *sink[PassRow]
+	reliability  *sink[ReliabilityRow]
+	flags        *sink[FlagRow]
+	judging      *sink[JudgingRow]
+	judgePairs   *sink[JudgePairRow]
+
+	all []interface {
 		finish() (export.Content, error)
 		abandon()
 	}
@@ -72,6 +84,15 @@ func (b *builder) open(dir string) (err error) {
 	open(b, &b.tasks, "tasks", dir, &err)
 	open(b, &b.variants, "variants", dir, &err)
 	open(b, &b.pairs, "pairs", dir, &err)
+	open(b, &b.whole, "batch", dir, &err)
+	open(b, &b.taskVariants, "task_variants", dir, &err)
+	open(b, &b.families, "families", dir, &err)
+	open(b, &b.familyPairs, "family_pairs", dir, &err)
+	open(b, &b.passes, "passes", dir, &err)
+	open(b, &b.reliability, "reliability", dir, &err)
+	open(b, &b.flags, "flags", dir, &err)
+	open(b, &b.judging, "judging", dir, &err)
+	open(b, &b.judgePairs, "judge_pairs", dir, &err)
 	return err
 }
 
@@ -97,12 +118,16 @@ func (b *builder) Add(e *export.Evidence) error {
 	if err := b.addAttempts(k, e); err != nil {
 		return err
 	}
+	if err := b.addFlags(k, e); err != nil {
+		return err
+	}
 	return b.addMetrics(k, e)
 }
 
 // Finish writes the tables that need the whole batch, and closes all.
 func (b *builder) Finish(s *export.Summary) ([]export.Content, error) {
-	for _, add := range []func(*export.Summary) error{b.addCells, b.addTasks, b.addVariants, b.addPairs} {
+	for _, add := range []func(*export.Summary) error{b.addCells, b.addTasks, b.addVariants, b.addPairs, b.addBatch,
+		b.addTaskVariants, b.addFamilies, b.addFamilyPairs, b.addPasses, b.addReliability, b.addJudging} {
 		if err := add(s); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ func (b *builder) addCells(*export.Summary) error {
 }
 
 func (b *builder) addTasks(s *export.Summary) error {
+	n := namesOf(s)
 	for i := range b.f.Tasks {
 		t := &b.f.Tasks[i]
 		r, err := b.tasks.next()
@@ -40,8 +41,11 @@ func (b *builder) addTasks(s *export.Summary) error {
 			input, answer := string(t.Input), string(t.Expected)
 			r.Input, r.Expected = text(&input), text(&answer)
 		}
-		n := &s.Tasks[i]
-		r.OutcomesScored, r.OutcomesMissing, r.Score = int64(n.Scores.Known), int64(n.Missing), finite(n.Scores.Mean())
+		sum := &s.Tasks[i]
+		r.OutcomesScored, r.OutcomesMissing, r.Score = int64(sum.Scores.Known), int64(sum.Missing), finite(sum.Scores.Mean())
+		if s.Verdict.Decided() {
+			describeTask(r, n, &s.Verdict.Description.Tasks[i])
+		}
 	}
 	return nil
 }
@@ -70,7 +74,13 @@ func (b *builder) addVariants(s *export.Summary) error {
 		r.JudgeCostUSD = finite(spend.Judges.Value())
 		r.TokensInput, r.TokensRead = finite(spend.Input.Value()), finite(spend.CacheRead.Value())
 		r.TokensWrite, r.TokensOutput = finite(spend.CacheFill.Value()), finite(spend.Output.Value())
+		r.InputUnknown, r.ReadUnknown = int64(spend.Input.Unknown), int64(spend.CacheRead.Unknown)
+		r.WriteUnknown, r.OutputUnknown = int64(spend.CacheFill.Unknown), int64(spend.Output.Unknown)
 		r.WallS, r.DurationS, r.WaitS = finite(v.Wall.Mean()), finite(v.Took.Mean()), finite(v.Wait.Mean())
+		r.First, r.Last, r.Selection = millis(v.First), millis(v.Last), int64(v.Selection)
+		r.Charges = chargesOf(&v.Paid)
+		tries, usd, repriced := v.Wasted(b.f.Plan.TimeoutPolicy)
+		r.FailedTries, r.FailedUSD, r.FailedUnknown, r.FailedRepriced = int64(tries), finite(usd.Value()), int64(usd.Unknown), finite(repriced.Value())
 		r.Decision = decisionOf(s.Verdict)
 		if s.Verdict.Decided() {
 			describeVariant(r, s.Verdict, i)
@@ -80,6 +90,7 @@ func (b *builder) addVariants(s *export.Summary) error {
 }
 
 func (b *builder) addPairs(s *export.Summary) error {
+	n := namesOf(s)
 	for i := range s.Pairs {
 		p := &s.Pairs[i]
 		r, err := b.pairs.next()
@@ -93,7 +104,7 @@ func (b *builder) addPairs(s *export.Summary) error {
 		r.ScoreA, r.ScoreB, r.Difference, r.RangeTie = finite(p.MeanA), finite(p.MeanB), finite(p.Difference), p.RangeTie
 		r.Decision = decisionOf(s.Verdict)
 		if s.Verdict.Decided() {
-			decidePair(r, s, i)
+			decidePair(r, n, s.Verdict, i)
 		}
 	}
 	return nil
