@@ -29,6 +29,9 @@ const barHeight = 26
 // SVG draws the chart.
 func (b Bars) SVG() string {
 	c := b.begin()
+	if len(b.Rows) == 0 {
+		return b.empty(c)
+	}
 	c.patterns(len(b.Parts))
 	e := extent{any: true}
 	for _, r := range b.Rows {

@@ -65,6 +65,12 @@ func (h Head) begin() *canvas {
 	return c
 }
 
+// empty finishes a chart without rows.
+func (h Head) empty(c *canvas) string {
+	c.paragraph(noteFont, "no data", 1)
+	return h.finish(c)
+}
+
 // finish closes the drawing at the canvas's y.
 func (h Head) finish(c *canvas) string {
 	height := c.y + pad

@@ -27,6 +27,9 @@ const dot = 4.5 // radius
 // SVG draws the chart.
 func (d Dots) SVG() string {
 	c := d.begin()
+	if len(d.Rows) == 0 {
+		return d.empty(c)
+	}
 	a, means := d.scale(c)
 	for n, r := range d.Rows {
 		missing := r.missing()

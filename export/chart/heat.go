@@ -37,8 +37,7 @@ func (h Heat) SVG() string {
 	c := h.begin()
 	c.hatch()
 	if len(h.Rows) == 0 || len(h.Columns) == 0 {
-		c.paragraph(noteFont, "no data", 1)
-		return h.finish(c)
+		return h.empty(c)
 	}
 	g := h.layout(c)
 	h.columns(c, &g)
@@ -59,6 +58,9 @@ func (h Heat) layout(c *canvas) grid {
 	label = min(label, c.w*0.3)
 	g := grid{x: pad + 16 + label + 8}
 	g.width = min((c.w-pad-g.x)/float64(len(h.Columns)), 96)
+	if g.width > 8 {
+		g.width = math.Floor(g.width) // sharp edges
+	}
 	switch n := len(h.Rows); {
 	case n <= 60:
 		g.height = 23
@@ -100,28 +102,32 @@ func (h Heat) columns(c *canvas, g *grid) {
 	c.y += height
 }
 
-// cells draws one path for each colour: a cell costs some 15 bytes.
+// cells draws one path for each colour, of level strokes as high as a cell; where
+// no gap parts them, equal neighbours are one stroke.
 func (h Heat) cells(c *canvas, g grid) {
 	var paths [12]strings.Builder // the last is for missing values
 	for i, r := range h.Rows {
-		for j := range h.Columns {
-			level := len(ramp)
-			if v, ok := r.at(j); ok {
-				level = step(v)
+		y := num(g.y + float64(i)*g.height + (g.height-g.gap)/2)
+		for j := 0; j < len(h.Columns); {
+			level, next := r.level(j), j+1
+			for g.gap == 0 && next < len(h.Columns) && r.level(next) == level {
+				next++
 			}
-			fmt.Fprintf(&paths[level], "M%s %sh%sv%sh-%[3]sz", num(g.x+float64(j)*g.width), num(g.y+float64(i)*g.height),
-				num(g.width-g.gap), num(g.height-g.gap))
+			fmt.Fprintf(&paths[level], "M%s %sh%s", num(g.x+float64(j)*g.width), y, num(float64(next-j)*g.width-g.gap))
+			j = next
 		}
 	}
+	fmt.Fprintf(&c.b, `<g fill="none" stroke-width="%s" shape-rendering="crispEdges">`+"\n", num(g.height-g.gap))
 	for level := range paths {
-		switch {
-		case paths[level].Len() == 0:
-		case level < len(ramp):
-			fmt.Fprintf(&c.b, `<path class="%s" d="%s"/>`+"\n", ramp[level].name, paths[level].String())
-		default:
-			fmt.Fprintf(&c.b, `<path fill="url(#%s-none)" d="%s"/>`+"\n", c.id, paths[level].String())
+		stroke := fmt.Sprintf("url(#%s-none)", c.id)
+		if level < len(ramp) {
+			stroke = "var(--bbc-" + ramp[level].name + ")"
+		}
+		if paths[level].Len() > 0 {
+			fmt.Fprintf(&c.b, `<path stroke="%s" d="%s"/>`+"\n", stroke, paths[level].String())
 		}
 	}
+	c.b.WriteString("</g>\n")
 	c.rect("axis", g.x-0.5, g.y-0.5, g.width*float64(len(h.Columns))-g.gap+1, g.height*float64(len(h.Rows))-g.gap+1)
 	if !g.figures {
 		return
@@ -141,6 +147,14 @@ func (r HeatRow) at(column int) (float64, bool) {
 	}
 	v, ok := known(r.Values[column])
 	return min(max(v, 0), 1), ok
+}
+
+// level is the colour of a cell; after those of the ramp, none.
+func (r HeatRow) level(column int) int {
+	if v, ok := r.at(column); ok {
+		return step(v)
+	}
+	return len(ramp)
 }
 
 // step is the colour of a value.

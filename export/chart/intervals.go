@@ -40,6 +40,9 @@ const laneHeight = 24
 // SVG draws the chart.
 func (i Intervals) SVG() string {
 	c := i.begin()
+	if len(i.Rows) == 0 {
+		return i.empty(c)
+	}
 	a, values := i.scale(c)
 	i.directions(c, a)
 	for n, r := range i.Rows {

@@ -24,10 +24,10 @@ var colors = []color{
 // ramp are the colours of values from 0 to 1: brightness falls, or in dark rises,
 // from step to step.
 var ramp = []color{
-	{"v0", "#fbefd9", "#2b2419"}, {"v1", "#f3dfbd", "#3d3220"}, {"v2", "#e5d0a8", "#4f4229"},
-	{"v3", "#c9c6a5", "#565539"}, {"v4", "#a6bba8", "#556a52"}, {"v5", "#82abac", "#517f72"},
-	{"v6", "#6397ab", "#54939a"}, {"v7", "#4880a3", "#6aa7be"}, {"v8", "#316894", "#8bbbdb"},
-	{"v9", "#1c4d80", "#b1d0f0"}, {"v10", "#0b3163", "#dce9fb"},
+	{"v0", "#fbefd9", "#2a2319"}, {"v1", "#f1ddbb", "#352b1b"}, {"v2", "#dfcba4", "#403520"},
+	{"v3", "#bebb9c", "#45442d"}, {"v4", "#98ab99", "#455743"}, {"v5", "#709595", "#456d61"},
+	{"v6", "#4d7787", "#518d94"}, {"v7", "#386582", "#66a2b8"}, {"v8", "#27557a", "#87b5d4"},
+	{"v9", "#184473", "#abc9e8"}, {"v10", "#0c3366", "#d4e1f2"},
 }
 
 // series are the colours of parts of a whole; each has its pattern, too.

@@ -39,10 +39,11 @@ func visible(s string) string { return strings.TrimSpace(escape.Terminal(s)) }
 func width(s string, f font) float64 {
 	sum := 0.0
 	for _, r := range visible(s) {
-		sum += em(r)
-	}
-	if f.bold {
-		sum *= 1.13
+		w := em(r)
+		if f.bold && w > 0 {
+			w = w*1.08 + 0.045
+		}
+		sum += w
 	}
 	return sum * f.size
 }
