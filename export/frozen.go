@@ -42,7 +42,7 @@ type Options struct {
 	// Progress is told how many evaluations are read; calls do not overlap. nil = not wanted.
 	Progress func(done, total int)
 	// Summarized is given what the outputs were made from, once. nil = not wanted.
-	Summarized func(*Summary)
+	Summarized func(*Frozen, *Summary)
 }
 
 // Frozen is a batch as its documents tell it, checked and decoded. Outputs are

@@ -22,7 +22,7 @@ import (
 func summaryOf(t *testing.T, s *exporttest.Synthetic) *export.Summary {
 	t.Helper()
 	var sum *export.Summary
-	dir := write(t, s.Freeze(), func(o *export.Options) { o.Summarized = func(s *export.Summary) { sum = s } })
+	dir := write(t, s.Freeze(), func(o *export.Options) { o.Summarized = func(_ *export.Frozen, s *export.Summary) { sum = s } })
 	require.NoError(t, verify(t, dir).Err())
 	require.NotNil(t, sum)
 	return sum

@@ -72,6 +72,14 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (*Report, error) {
 	return v.r, nil
 }
 
+// CheckBytes compares the files of a folder with its SHA256SUMS, both ways, whatever
+// kind of folder it is. 0 workers are as many as there are processors, at least 4.
+func CheckBytes(ctx context.Context, dir string, workers int) (*Report, error) {
+	v := &verifying{dir: dir, o: VerifyOptions{Workers: workers}, r: &Report{Dir: dir, Name: filepath.Base(dir), DigestsOnly: true}}
+	_, err := v.sums(ctx)
+	return v.r, err
+}
+
 type verifying struct {
 	dir   string
 	o     VerifyOptions
@@ -90,14 +98,23 @@ func (v *verifying) note(format string, args ...any) {
 
 // bytes compares every file with SHA256SUMS, both ways, and with the manifest.
 func (v *verifying) bytes(ctx context.Context) error {
-	names, bad, err := listFiles(v.dir)
+	names, err := v.sums(ctx)
 	if err != nil {
 		return err
+	}
+	return v.manifest(names)
+}
+
+// sums compares every file with SHA256SUMS, both ways, and lists the files.
+func (v *verifying) sums(ctx context.Context) ([]string, error) {
+	names, bad, err := listFiles(v.dir)
+	if err != nil {
+		return nil, err
 	}
 	v.r.Findings = append(v.r.Findings, bad...)
 	there, bad, err := hashFiles(ctx, v.dir, names, v.o.Workers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v.r.Findings = append(v.r.Findings, bad...)
 	v.files, v.bad = map[string]FileEntry{}, map[string]bool{}
@@ -113,7 +130,7 @@ func (v *verifying) bytes(ctx context.Context) error {
 	}
 	v.r.Result = v.files[batch.FileResult].Digest
 	v.compareSums(names)
-	return v.manifest(names)
+	return names, nil
 }
 
 func (v *verifying) compareSums(names []string) {

@@ -27,28 +27,41 @@ func Write(ctx context.Context, b Batch, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o.Out == "" {
-		o.Out = "."
+	x := &writing{b: b, o: o, f: f}
+	target, err := Publish(ctx, o.Out, f.Result.Name, func(dir string) error {
+		x.dir = dir
+		return x.make(ctx)
+	})
+	if err != nil {
+		return target, err
 	}
-	w, err := newWorkdir(o.Out)
+	if len(x.bad) > 0 {
+		return target, &IncompleteError{target, x.bad}
+	}
+	return target, nil
+}
+
+// Publish makes a folder in parent ("" = the current one) in one step: until make
+// has filled and synced it, nothing has its name. Where the folder exists with the
+// same manifest.json, and its files match their checksums, it is left as it is; with
+// other content the error is an *ExistsError. The path is "" where nothing has it.
+func Publish(ctx context.Context, parent, name string, make func(dir string) error) (string, error) {
+	if parent == "" {
+		parent = "."
+	}
+	w, err := newWorkdir(parent)
 	if err != nil {
 		return "", err
 	}
 	defer w.discard()
-	x := &writing{b: b, o: o, f: f, dir: w.path}
-	if err := x.make(ctx); err != nil {
+	if err := make(w.path); err != nil {
 		return "", err
 	}
-	target := filepath.Join(o.Out, f.Result.Name)
+	target := filepath.Join(parent, name)
 	if err := w.publish(target); errors.Is(err, fs.ErrExist) {
-		if err := same(ctx, w.path, target); err != nil {
-			return target, err
-		}
+		return target, same(ctx, w.path, target)
 	} else if err != nil {
 		return "", err
-	}
-	if len(x.bad) > 0 {
-		return target, &IncompleteError{target, x.bad}
 	}
 	return target, nil
 }
@@ -87,7 +100,7 @@ func (x *writing) make(ctx context.Context) error {
 		return err
 	}
 	if x.o.Summarized != nil {
-		x.o.Summarized(summary)
+		x.o.Summarized(x.f, summary)
 	}
 	return nil
 }
@@ -224,6 +237,9 @@ func (x *writing) entries(ctx context.Context, names []string) ([]FileEntry, err
 // same says whether the folder at target is what was just made in dir.
 func same(ctx context.Context, dir, target string) error {
 	made, err := os.ReadFile(filepath.Join(dir, fileManifest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ExistsError{target, "may hold something else"}
+	}
 	if err != nil {
 		return err
 	}
@@ -236,7 +252,7 @@ func same(ctx context.Context, dir, target string) error {
 	case string(made) != string(there):
 		return &ExistsError{target, "holds another export (its manifest.json differs)"}
 	}
-	r, err := Verify(ctx, target, VerifyOptions{DigestsOnly: true})
+	r, err := CheckBytes(ctx, target, 0)
 	if err != nil {
 		return err
 	}

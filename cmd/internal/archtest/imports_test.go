@@ -31,6 +31,7 @@ var packages = []struct {
 	{"export/document", []string{"export/escape"}},
 	{"export/chart", []string{"export/escape"}},
 	{"export/stats", nil},
+	{"export/terminal", []string{"export/escape"}},
 	{"mlflow", nil},
 	{"mlflow/local", []string{"mlflow"}},
 	{"mlflow/mlflowtest", []string{"mlflow", "mlflow/local"}},
@@ -46,11 +47,12 @@ var packages = []struct {
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
 	{"export/report", []string{"export", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
+	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
 	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
-		"export", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "mlflow", "mlflow/local",
+		"export", "export/brief", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local",
 		"planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec",
 	}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},
@@ -70,7 +72,7 @@ var trees = map[string][]string{
 // confined names the one package that may use a library, tests aside.
 var confined = map[string]string{
 	"github.com/apache/arrow-go/v18":        "export/tables",
-	"github.com/chromedp":                  "export/exporttest/browser",
+	"github.com/chromedp":                   "export/exporttest/browser",
 	"github.com/gowebpki/jcs":               "planner/batch",
 	"github.com/hashicorp/go-retryablehttp": "mlflow",
 	"github.com/parquet-go/parquet-go":      "export/tables",

@@ -28,6 +28,7 @@ type App struct {
 	Home     string // the user's home folder, "" = unknown
 	Dir      string // current folder, absolute
 	Terminal bool   // stderr is a terminal: progress bars are drawn
+	Colour   bool   // stdout is a terminal that shows marks, and NO_COLOR is not set
 	Now      func() time.Time
 	Signals  <-chan os.Signal // interrupts
 
@@ -47,8 +48,13 @@ func Process() *App {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return &App{
 		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Home: home, Dir: dir,
-		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Now: time.Now, Signals: signals,
+		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Colour: colour(), Now: time.Now, Signals: signals,
 	}
+}
+
+// colour says whether stdout may hold marks: see no-color.org.
+func colour() bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
 }
 
 // Main runs the command and returns its exit code.
@@ -84,7 +90,7 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON on stdout")
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.statusCommand(), a.exportCommand(),
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.statusCommand(), a.exportCommand(), a.reportCommand(),
 		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
 	return root
 }

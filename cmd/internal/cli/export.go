@@ -93,7 +93,7 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 		out = filepath.Join(a.Dir, out)
 	}
 	e.folder, err = export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs(),
-		Summarized: func(s *export.Summary) { e.verdict = report.Headline(s, cleanLine) }})
+		Summarized: func(_ *export.Frozen, s *export.Summary) { e.verdict = report.Headline(s, cleanLine) }})
 	if err != nil {
 		return e, err
 	}

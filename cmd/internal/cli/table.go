@@ -3,45 +3,19 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/benchbatch/benchbatch/export/escape"
+	"github.com/benchbatch/benchbatch/export/terminal"
 )
 
 // table is text in columns, aligned by what a terminal shows.
-type table struct {
-	rows [][]string
-}
+type table struct{ terminal.Table }
 
-func (t *table) add(cells ...string) {
-	for i, c := range cells {
-		cells[i] = escape.Terminal(c)
-	}
-	t.rows = append(t.rows, cells)
-}
+func (t *table) add(cells ...string) { t.Add(cells...) }
 
 // write prints the table, two spaces between columns and none at a line's end.
-func (t *table) write(w io.Writer) {
-	var widths []int
-	for _, r := range t.rows {
-		for i, c := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
-		}
-	}
-	for _, r := range t.rows {
-		var b strings.Builder
-		for i, c := range r {
-			b.WriteString(c)
-			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	}
-}
+func (t *table) write(w io.Writer) { t.Write(w) }
 
 // age is how long ago something was, in words of one unit.
 func age(d time.Duration) string {
