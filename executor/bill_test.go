@@ -53,19 +53,19 @@ func TestACostThatNobodyToldStaysUnknown(t *testing.T) {
 	p := slotsOf(3, "m")
 	p.Valid = []ledger.Entry{{Identity: p.Doc.Cells[0].Identity, Batch: "parent", State: batch.StateComplete, Agent: "a", Model: "m"}}
 	b := newBudget(&ceiling, p, "parent")
-	assert.False(t, b.admits(p.Slots[1]))
+	assert.False(t, b.admits(p.Slots[1].Cell))
 	assert.Contains(t, b.why(2), "the cost of a+m is unknown")
 
 	// One that was cut short may be tried again: nothing says what it costs.
 	p.Valid[0].State = batch.StateInterrupted
-	assert.True(t, newBudget(&ceiling, p, "parent").admits(p.Slots[1]))
+	assert.True(t, newBudget(&ceiling, p, "parent").admits(p.Slots[1].Cell))
 }
 
 // With tiny spacings a waiter's timer fires while it is about to wait.
 func TestNoWakeUpIsLost(t *testing.T) {
 	quotas := map[string]spec.Quota{"q-m": {Spacing: 300 * time.Nanosecond}}
 	for range 20 {
-		sc := newSchedule(slotsOf(500, "m").Slots, specOf(quotas, "m"), nil)
+		sc := scheduleOf(slotsOf(500, "m").Slots, specOf(quotas, "m"), nil)
 		done := make(chan int)
 		go func() { done <- len(drain(sc, 1, usd(0))) }()
 		select {

@@ -66,25 +66,25 @@ func (b *budget) learn(cell batch.Digest, model string, usd float64) {
 
 // price is what a start would reserve; false = nothing is known of the model, and
 // the dearest of the others stands in.
-func (b *budget) price(s planner.Slot) (float64, bool) {
-	if v, ok := b.byCell[s.Cell.Identity.Cell]; ok {
+func (b *budget) price(c batch.Cell) (float64, bool) {
+	if v, ok := b.byCell[c.Identity.Cell]; ok {
 		return v, true
 	}
-	if v, ok := b.byModel[s.Cell.Model]; ok {
+	if v, ok := b.byModel[c.Model]; ok {
 		return v, true
 	}
 	return b.dearest, false
 }
 
-// admits says whether a slot may start now.
-func (b *budget) admits(s planner.Slot) bool {
+// admits says whether an evaluation of a cell may start now.
+func (b *budget) admits(c batch.Cell) bool {
 	if b == nil {
 		return true
 	}
 	if b.unknown != "" {
 		return false
 	}
-	price, known := b.price(s)
+	price, known := b.price(c)
 	if !known && (b.learning || b.spent+b.reserved >= b.ceiling) {
 		return false
 	}
@@ -92,11 +92,11 @@ func (b *budget) admits(s planner.Slot) bool {
 }
 
 // reserve books a start and returns how to settle it.
-func (b *budget) reserve(s planner.Slot) func(cost *float64) {
+func (b *budget) reserve(c batch.Cell) func(cost *float64) {
 	if b == nil {
 		return func(*float64) {}
 	}
-	price, known := b.price(s)
+	price, known := b.price(c)
 	b.reserved += price
 	if !known {
 		b.learning = true
@@ -109,11 +109,11 @@ func (b *budget) reserve(s planner.Slot) func(cost *float64) {
 		switch {
 		case cost != nil:
 			b.spent += *cost
-			b.learn(s.Cell.Identity.Cell, s.Cell.Model, *cost)
+			b.learn(c.Identity.Cell, c.Model, *cost)
 		case known:
 			b.spent += price // the stated worst case
 		default:
-			b.unknown = s.Cell.Variant.String()
+			b.unknown = c.Variant.String()
 		}
 	}
 }

@@ -218,3 +218,10 @@ func clipRunes(s string, n int) string {
 	}
 	return "…" + string(r[len(r)-n:])
 }
+
+// tokensOf is how many tokens of all kinds an evaluation used, the known part; nil = unknown.
+func tokensOf(m evaluation.Measured) *float64 {
+	return sum(m.Attempts, func(a outcome.Attempt) *float64 { return float(a.Tokens.TotalTokens()) })
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

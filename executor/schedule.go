@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner"
-	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
 // order shuffles the plan's slots by the batch's seed and keeps the missing ones,
@@ -24,30 +23,20 @@ func order(p *planner.Plan) []planner.Slot {
 	return missing
 }
 
-// schedule hands out slots: at most total at once, and at most a quota's at_once
-// with its spacing between starts. A slot whose quota is full is passed over, so
-// that no worker waits while another quota has work.
+// schedule hands the slots of a queue to workers.
 type schedule struct {
 	mu      sync.Mutex
 	wake    *sync.Cond
-	queue   []planner.Slot
-	quotaOf map[string]string // by model
-	quotas  map[string]spec.Quota
-	running map[string]int // by quota
-	last    map[string]time.Time
-	budget  *budget // nil = no ceiling
-	active  int     // evaluations at work
+	queue   *queue
+	paused  bool // nothing starts for now
 	stopped bool
 	// exhausted says why slots are left although nothing stopped the schedule.
 	exhausted string
 }
 
-func newSchedule(queue []planner.Slot, s *spec.Spec, b *budget) *schedule {
-	sc := &schedule{queue: queue, budget: b, quotaOf: map[string]string{}, quotas: s.Quotas, running: map[string]int{}, last: map[string]time.Time{}}
+func newSchedule(q *queue) *schedule {
+	sc := &schedule{queue: q}
 	sc.wake = sync.NewCond(&sc.mu)
-	for _, m := range s.Models {
-		sc.quotaOf[m.ID] = m.Quota
-	}
 	return sc
 }
 
@@ -57,17 +46,21 @@ func (sc *schedule) next() (planner.Slot, func(cost *float64), bool) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	for {
-		if sc.stopped || len(sc.queue) == 0 {
+		if sc.stopped || sc.queue.size == 0 {
 			return planner.Slot{}, nil, false
 		}
-		i, wait := sc.pick(time.Now())
-		if i >= 0 {
-			s := sc.queue[i]
-			sc.queue = append(sc.queue[:i:i], sc.queue[i+1:]...)
-			return s, sc.start(s), true
+		if sc.paused {
+			sc.wake.Wait()
+			continue
 		}
-		if wait == 0 && sc.active == 0 {
-			sc.exhausted = sc.budget.why(len(sc.queue)) // only the budget holds slots back for good
+		now := time.Now()
+		l, wait := sc.queue.pick(now)
+		if l != nil {
+			s, end := sc.queue.start(l, now)
+			return s, func(cost *float64) { sc.change(func() { end(cost) }) }, true
+		}
+		if wait == 0 && sc.queue.active == 0 {
+			sc.exhausted = sc.queue.budget.why(sc.queue.size) // only the budget holds slots back for good
 			sc.stopped = true
 			sc.wake.Broadcast()
 			continue
@@ -79,56 +72,33 @@ func (sc *schedule) next() (planner.Slot, func(cost *float64), bool) {
 	}
 }
 
-// pick finds the first slot that may start now, or how long spacing makes us wait
-// (0 = until an evaluation ends).
-func (sc *schedule) pick(now time.Time) (int, time.Duration) {
-	var wait time.Duration
-	for i, s := range sc.queue {
-		name := sc.quotaOf[s.Cell.Model]
-		q := sc.quotas[name]
-		if (q.AtOnce > 0 && sc.running[name] >= q.AtOnce) || !sc.budget.admits(s) {
-			continue
-		}
-		due := sc.last[name].Add(q.Spacing)
-		if q.Spacing == 0 || !now.Before(due) {
-			return i, 0
-		}
-		if d := due.Sub(now); wait == 0 || d < wait {
-			wait = d
-		}
-	}
-	return -1, wait
-}
-
-// start books a slot and returns what to call when its evaluation has ended.
-func (sc *schedule) start(s planner.Slot) func(cost *float64) {
-	q := sc.quotaOf[s.Cell.Model]
-	sc.running[q]++
-	sc.active++
-	sc.last[q] = time.Now()
-	settle := sc.budget.reserve(s)
-	return func(cost *float64) {
-		sc.mu.Lock()
-		sc.running[q]--
-		sc.active--
-		settle(cost)
-		sc.mu.Unlock()
-		sc.wake.Broadcast()
-	}
+// change does something under the lock and wakes whoever waits.
+func (sc *schedule) change(f func()) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	f()
+	sc.wake.Broadcast()
 }
 
 // stop lets nothing new start.
-func (sc *schedule) stop() {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	sc.stopped = true
-	sc.wake.Broadcast()
+func (sc *schedule) stop() { sc.change(func() { sc.stopped = true }) }
+
+// pause lets nothing new start for now; resume goes on.
+func (sc *schedule) pause() { sc.change(func() { sc.paused = true }) }
+
+func (sc *schedule) resume() { sc.change(func() { sc.paused = false }) }
+
+// hold keeps a model's slots back, or no longer.
+func (sc *schedule) hold(model string, held bool) {
+	sc.change(func() { sc.queue.held[model] = held })
+}
+
+// drop takes a model's slots out of the queue and returns them.
+func (sc *schedule) drop(model string) (out []planner.Slot) {
+	sc.change(func() { out = sc.queue.drop(model) })
+	return out
 }
 
 // rouse wakes whoever waits. It takes the lock, so that a waiter between its look
 // at the queue and its wait is not missed.
-func (sc *schedule) rouse() {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	sc.wake.Broadcast()
-}
+func (sc *schedule) rouse() { sc.change(func() {}) }

@@ -67,6 +67,11 @@ func drain(sc *schedule, workers int, cost func(planner.Slot) *float64) []planne
 	return started
 }
 
+// scheduleOf is a schedule for eight workers without a history.
+func scheduleOf(slots []planner.Slot, s *spec.Spec, b *budget) *schedule {
+	return newSchedule(newQueue(slots, s, 8, nil, b))
+}
+
 func usd(v float64) func(planner.Slot) *float64 { return func(planner.Slot) *float64 { return &v } }
 
 func TestOrderIsTheSeedsAndLeavesOutWhatIsThere(t *testing.T) {
@@ -92,7 +97,7 @@ func TestOrderIsTheSeedsAndLeavesOutWhatIsThere(t *testing.T) {
 }
 
 func TestQuotasBoundWhatRunsAtOnce(t *testing.T) {
-	sc := newSchedule(order(slotsOf(30, "m", "n")), specOf(map[string]spec.Quota{"q-m": {AtOnce: 2}}, "m", "n"), nil)
+	sc := scheduleOf(order(slotsOf(30, "m", "n")), specOf(map[string]spec.Quota{"q-m": {AtOnce: 2}}, "m", "n"), nil)
 	var running, most [2]atomic.Int32
 	var mu sync.Mutex
 	got := drain(sc, 8, func(s planner.Slot) *float64 {
@@ -116,10 +121,10 @@ func TestQuotasBoundWhatRunsAtOnce(t *testing.T) {
 
 func TestAFullQuotaDoesNotHoldBackTheOthers(t *testing.T) {
 	queue := append(slotsOf(2, "m").Slots, slotsOf(1, "n").Slots...)
-	sc := newSchedule(queue, specOf(map[string]spec.Quota{"q-m": {AtOnce: 1}}, "m", "n"), nil)
+	sc := scheduleOf(queue, specOf(map[string]spec.Quota{"q-m": {AtOnce: 1}}, "m", "n"), nil)
 	first, done, ok := sc.next()
 	require.True(t, ok)
-	assert.Equal(t, "m", first.Cell.Model)
+	assert.Equal(t, "m", first.Cell.Model, "what has the most left for its places goes first")
 	second, _, ok := sc.next()
 	require.True(t, ok)
 	assert.Equal(t, "n", second.Cell.Model, "m is full: n goes first")
@@ -130,21 +135,21 @@ func TestAFullQuotaDoesNotHoldBackTheOthers(t *testing.T) {
 }
 
 func TestSpacingWaitsBetweenStarts(t *testing.T) {
-	sc := newSchedule(slotsOf(3, "m").Slots, specOf(map[string]spec.Quota{"q-m": {Spacing: time.Minute}}, "m"), nil)
+	q := newQueue(slotsOf(3, "m").Slots, specOf(map[string]spec.Quota{"q-m": {Spacing: time.Minute}}, "m"), 8, nil, nil)
 	now := time.Now()
-	i, wait := sc.pick(now)
-	assert.Zero(t, i)
+	l, wait := q.pick(now)
+	require.NotNil(t, l)
 	assert.Zero(t, wait)
-	sc.start(sc.queue[0])
-	i, wait = sc.pick(sc.last["q-m"].Add(20 * time.Second))
-	assert.Equal(t, -1, i)
+	q.start(l, now)
+	l, wait = q.pick(now.Add(20 * time.Second))
+	assert.Nil(t, l)
 	assert.Equal(t, 40*time.Second, wait)
-	i, _ = sc.pick(sc.last["q-m"].Add(time.Minute))
-	assert.Zero(t, i)
+	l, _ = q.pick(now.Add(time.Minute))
+	assert.NotNil(t, l)
 }
 
 func TestStopStartsNothingNew(t *testing.T) {
-	sc := newSchedule(slotsOf(100, "m").Slots, specOf(nil, "m"), nil)
+	sc := scheduleOf(slotsOf(100, "m").Slots, specOf(nil, "m"), nil)
 	n := 0
 	got := drain(sc, 1, func(planner.Slot) *float64 {
 		if n++; n == 3 {
@@ -163,7 +168,7 @@ func TestTheCeilingIsKeptWithManyWorkers(t *testing.T) {
 			ceiling := 1.0
 			p := slotsOf(10, models...)
 			b := newBudget(&ceiling, p, "parent")
-			sc := newSchedule(order(p), specOf(nil, models...), b)
+			sc := scheduleOf(order(p), specOf(nil, models...), b)
 			got := drain(sc, 8, func(planner.Slot) *float64 {
 				time.Sleep(time.Millisecond)
 				return usd(0.30)(planner.Slot{})
@@ -184,10 +189,10 @@ func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
 	p.Ended = []ledger.Entry{{Identity: id, WorstUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "another"}}
 	b := newBudget(&ceiling, p, "parent")
 	assert.InDelta(t, 0.8, b.spent, 1e-9, "failed evaluations included, those of other batches not")
-	assert.False(t, b.admits(p.Slots[0]), "0.8 + 0.4 is above the ceiling")
+	assert.False(t, b.admits(p.Slots[0].Cell), "0.8 + 0.4 is above the ceiling")
 	ceiling = 1.2
 	b = newBudget(&ceiling, p, "parent")
-	assert.True(t, b.admits(p.Slots[0]))
+	assert.True(t, b.admits(p.Slots[0].Cell))
 
 	p.Ended = append(p.Ended, ledger.Entry{Identity: id, Batch: "parent", State: batch.StateInterrupted})
 	b = newBudget(&ceiling, p, "parent")
@@ -198,7 +203,7 @@ func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")
 	b := newBudget(&ceiling, p, "parent")
-	sc := newSchedule(p.Slots, specOf(nil, "m"), b)
+	sc := scheduleOf(p.Slots, specOf(nil, "m"), b)
 	got := drain(sc, 4, func(planner.Slot) *float64 { return nil })
 	assert.Len(t, got, 1)
 	assert.Contains(t, sc.exhausted, "the cost of a+m is unknown")
@@ -210,9 +215,9 @@ func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")
 	b := newBudget(&ceiling, p, "parent")
-	b.reserve(p.Slots[0])(usd(0.2)(p.Slots[0]))
-	b.reserve(p.Slots[1])(usd(0.1)(p.Slots[1]))
-	b.reserve(p.Slots[2])(nil)
+	b.reserve(p.Slots[0].Cell)(usd(0.2)(p.Slots[0]))
+	b.reserve(p.Slots[1].Cell)(usd(0.1)(p.Slots[1]))
+	b.reserve(p.Slots[2].Cell)(nil)
 	assert.InDelta(t, 0.5, b.spent, 1e-9)
 	assert.Empty(t, b.unknown)
 }
@@ -220,7 +225,7 @@ func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
 func TestNoCeilingAdmitsEverything(t *testing.T) {
 	p := slotsOf(5, "m")
 	b := newBudget(nil, p, "parent")
-	assert.True(t, b.admits(p.Slots[0]))
-	b.reserve(p.Slots[0])(nil)
-	assert.True(t, b.admits(p.Slots[1]))
+	assert.True(t, b.admits(p.Slots[0].Cell))
+	b.reserve(p.Slots[0].Cell)(nil)
+	assert.True(t, b.admits(p.Slots[1].Cell))
 }

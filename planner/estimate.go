@@ -9,11 +9,21 @@ import (
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
-// Estimate is what the missing evaluations would cost: from this recipe's own
-// repeats, of the same cell or else of the same model; else from calibrations of
-// the benchmark, a task of a slice standing for a task of the panel. Where there
-// is neither, the evaluation counts as unknown, never as 0.
+// Estimate is what the missing evaluations would cost by their History. Where there
+// is none, the evaluation counts as unknown, never as 0.
 type Estimate struct {
+	Amount
+	Models []ModelEstimate `json:"models"` // of those with something missing, in plan order
+}
+
+// ModelEstimate is the part of one model.
+type ModelEstimate struct {
+	Model string `json:"model"`
+	Amount
+}
+
+// Amount is the expected cost and time of some evaluations.
+type Amount struct {
 	Evaluations int       `json:"evaluations"`
 	CostUSD     *Interval `json:"cost_usd"`     // of the known ones; nil = nothing is known
 	WallS       *Interval `json:"wall_s"`       // one after another, in seconds; nil = nothing is known
@@ -37,28 +47,37 @@ func (i Interval) Wall() (mean, low, high time.Duration) {
 
 // estimate looks for calibrations only where the recipe's own history does not do.
 func (p *Plan) estimate(ctx context.Context, l *ledger.Ledger) error {
-	own := evidence{valid: p.Valid, tasks: p.Doc.Panel.Tasks}
-	p.Estimate = own.estimate(p.Missing())
+	p.History = NewHistory(p.Doc.Panel.Tasks, p.Valid, nil)
+	p.Estimate = EstimateOf(p.Missing(), p.History)
 	if p.Estimate.UnknownCost+p.Estimate.UnknownTime == 0 {
 		return nil
 	}
-	var err error
-	own.calibrated, err = l.Calibrated(ctx, p.Doc.Benchmark)
-	p.Estimate = own.estimate(p.Missing())
+	calibrated, err := l.Calibrated(ctx, p.Doc.Benchmark)
+	p.History.calibrate(calibrated)
+	p.Estimate = EstimateOf(p.Missing(), p.History)
 	return err
 }
 
-// evidence is what an estimate rests on.
-type evidence struct {
-	valid      []ledger.Entry
-	calibrated []ledger.Entry // of slices of the panel
-	tasks      int            // of the panel
+// EstimateOf is what some slots would cost by a history.
+func EstimateOf(missing []Slot, h *History) Estimate {
+	e := Estimate{Amount: h.amount(missing), Models: []ModelEstimate{}}
+	byModel := map[string][]Slot{}
+	var models []string
+	for _, s := range missing {
+		if byModel[s.Cell.Model] == nil {
+			models = append(models, s.Cell.Model)
+		}
+		byModel[s.Cell.Model] = append(byModel[s.Cell.Model], s)
+	}
+	for _, m := range models {
+		e.Models = append(e.Models, ModelEstimate{m, h.amount(byModel[m])})
+	}
+	return e
 }
 
-func (e evidence) estimate(missing []Slot) Estimate {
-	out := Estimate{Evaluations: len(missing)}
-	cost := e.total(missing, func(v ledger.Entry) *float64 { return v.CostUSD })
-	wall := e.total(missing, func(v ledger.Entry) *float64 { return v.WallS })
+func (h *History) amount(missing []Slot) Amount {
+	out := Amount{Evaluations: len(missing)}
+	cost, wall := h.total(missing, h.cost), h.total(missing, h.wall)
 	out.CostUSD, out.UnknownCost = cost.interval(), cost.unknown
 	out.WallS, out.UnknownTime = wall.interval(), wall.unknown
 	out.Calibrated = max(cost.calibrated, wall.calibrated)
@@ -73,71 +92,36 @@ type expected struct {
 	common         float64 // standard error of the calibrated ones together
 }
 
-// values are what is known of evaluations that are like a missing one.
-type values struct {
-	x     []float64
-	tasks int // least number of tasks behind one of them
-}
-
-func (e evidence) total(missing []Slot, value func(ledger.Entry) *float64) expected {
-	cells, models := map[string]values{}, map[string]values{}
-	add := func(v ledger.Entry, x float64, n int, cell, model string) {
-		for _, at := range []struct {
-			m   map[string]values
-			key string
-		}{{cells, cell}, {models, model}} {
-			was := at.m[at.key]
-			if was.x == nil || n < was.tasks {
-				was.tasks = n
-			}
-			was.x = append(was.x, x)
-			at.m[at.key] = was
-		}
-	}
-	for _, v := range e.valid {
-		if x := value(v); x != nil {
-			add(v, *x, e.tasks, string(v.Identity.Cell), "own "+string(v.Identity.Model))
-		}
-	}
-	for _, v := range e.calibrated {
-		if x := value(v); x != nil && v.Tasks > 0 {
-			add(v, *x*float64(e.tasks)/float64(v.Tasks), v.Tasks, sliceKey(v.Identity), string(v.Identity.Model))
+func (h *History) total(missing []Slot, q quantity) expected {
+	n := map[batch.Digest]int{}
+	var cells []batch.Identity
+	for _, s := range missing {
+		if n[s.Cell.Identity.Cell]++; n[s.Cell.Identity.Cell] == 1 {
+			cells = append(cells, s.Cell.Identity)
 		}
 	}
 	var out expected
-	for _, s := range missing {
-		id := s.Cell.Identity
-		h := cells[string(id.Cell)]
-		for _, next := range []values{models["own "+string(id.Model)], cells[sliceKey(id)], models[string(id.Model)]} {
-			if h.x == nil {
-				h = next
-			}
-		}
-		out.add(h, e.tasks)
+	for _, id := range cells {
+		out.add(q.like(id), n[id.Cell], h.tasks)
 	}
 	return out
 }
 
-// sliceKey is what a cell has in common with the cell of a slice.
-func sliceKey(id batch.Identity) string {
-	return string(id.Agent) + " " + string(id.Model) + " " + string(id.Brain)
-}
-
-// add expects one evaluation more. The tasks of a slice stand for all of them: their
-// costs are taken to vary by as much as they are large, which is an error that all
-// evaluations share.
-func (x *expected) add(h values, tasks int) {
-	if len(h.x) == 0 {
-		x.unknown++
+// add expects k evaluations of a cell more. Their mean is one and the same guess, so
+// its error adds up. The tasks of a slice stand for all of them: their costs are taken
+// to vary by as much as they are large, which is an error that all evaluations share.
+func (x *expected) add(m moments, k, tasks int) {
+	if m.n == 0 {
+		x.unknown += k
 		return
 	}
-	m, v := meanVar(h.x)
-	x.known++
-	x.mean += m
-	x.variance += v * (1 + 1/float64(len(h.x)))
-	if h.tasks < tasks {
-		x.calibrated++
-		x.common += m * math.Sqrt(1/float64(h.tasks)-1/float64(tasks))
+	x.known += k
+	n := float64(k)
+	x.mean += n * m.mean()
+	x.variance += m.variance() * (n + n*n/m.n)
+	if m.tasks < tasks {
+		x.calibrated += k
+		x.common += n * m.mean() * math.Sqrt(1/float64(m.tasks)-1/float64(tasks))
 	}
 }
 
@@ -147,18 +131,4 @@ func (x *expected) interval() *Interval {
 	}
 	d := 2 * math.Sqrt(x.variance+x.common*x.common)
 	return &Interval{Mean: x.mean, Low: max(0, x.mean-d), High: x.mean + d}
-}
-
-func meanVar(x []float64) (mean, variance float64) {
-	for _, v := range x {
-		mean += v
-	}
-	mean /= float64(len(x))
-	if len(x) < 2 {
-		return mean, mean * mean / 4 // one value says little: half of it as the spread
-	}
-	for _, v := range x {
-		variance += (v - mean) * (v - mean)
-	}
-	return mean, variance / float64(len(x)-1)
 }

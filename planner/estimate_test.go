@@ -20,7 +20,7 @@ func paid(c batch.Cell, minute int, usd float64) ledger.Entry {
 
 // estimated is the estimate from a recipe's own history.
 func estimated(missing []Slot, valid []ledger.Entry) Estimate {
-	return evidence{valid: valid, tasks: 10}.estimate(missing)
+	return EstimateOf(missing, NewHistory(10, valid, nil))
 }
 
 func TestEstimate(t *testing.T) {
@@ -28,7 +28,8 @@ func TestEstimate(t *testing.T) {
 	missing := []Slot{{Cell: a, Slot: 3}, {Cell: b, Slot: 1}, {Cell: far, Slot: 1}}
 
 	e := estimated(missing, nil)
-	assert.Equal(t, Estimate{Evaluations: 3, UnknownCost: 3, UnknownTime: 3}, e, "unknown is nil, never 0")
+	assert.Equal(t, Amount{Evaluations: 3, UnknownCost: 3, UnknownTime: 3}, e.Amount, "unknown is nil, never 0")
+	assert.Equal(t, []ModelEstimate{{"m-one", Amount{Evaluations: 2, UnknownCost: 2, UnknownTime: 2}}, {"m-two", Amount{Evaluations: 1, UnknownCost: 1, UnknownTime: 1}}}, e.Models)
 
 	history := []ledger.Entry{paid(a, 1, 1), paid(a, 2, 3), repeat(b, 3, 0, "")} // b has run, but its cost is unknown
 	e = estimated(missing, history)
@@ -38,6 +39,9 @@ func TestEstimate(t *testing.T) {
 	assert.Less(t, e.CostUSD.Low, e.CostUSD.Mean)
 	assert.Greater(t, e.CostUSD.High, e.CostUSD.Mean)
 	assert.Nil(t, e.WallS)
+	require.Len(t, e.Models, 2)
+	assert.InDelta(t, 4, e.Models[0].CostUSD.Mean, 1e-12)
+	assert.Nil(t, e.Models[1].CostUSD, "nothing is known of m-two")
 
 	e = estimated(missing[:1], []ledger.Entry{paid(a, 1, 2)})
 	assert.Less(t, e.CostUSD.Low, 2.0, "one value says little")
@@ -59,7 +63,7 @@ func TestEstimateFromCalibrations(t *testing.T) {
 		return e
 	}
 	calibrated := []ledger.Entry{sliced(a, 1, 0.4), sliced(a, 2, 0.4), sliced(b, 3, 0.8), sliced(b, 4, 0.8)}
-	e := evidence{calibrated: calibrated, tasks: 10}.estimate(missing)
+	e := EstimateOf(missing, NewHistory(10, nil, calibrated))
 	require.NotNil(t, e.CostUSD)
 	assert.InDelta(t, 1+1+2, e.CostUSD.Mean, 1e-12, "a slice of 4 of 10 tasks")
 	assert.Equal(t, 3, e.Calibrated)
@@ -69,16 +73,16 @@ func TestEstimateFromCalibrations(t *testing.T) {
 	assert.InDelta(t, 4+half, e.CostUSD.High, 1e-12)
 
 	// Its own history counts first, also another cell's of the model.
-	e = evidence{valid: []ledger.Entry{paid(a, 5, 3), paid(a, 6, 3)}, calibrated: calibrated, tasks: 10}.estimate(missing[:3])
+	e = EstimateOf(missing[:3], NewHistory(10, []ledger.Entry{paid(a, 5, 3), paid(a, 6, 3)}, calibrated))
 	assert.InDelta(t, 9, e.CostUSD.Mean, 1e-12)
 	assert.Zero(t, e.Calibrated)
 
 	// The model's calibration stands in for an agent that was not calibrated.
-	e = evidence{calibrated: calibrated[:2], tasks: 10}.estimate(missing[2:3])
+	e = EstimateOf(missing[2:3], NewHistory(10, nil, calibrated[:2]))
 	assert.InDelta(t, 1, e.CostUSD.Mean, 1e-12)
 
 	// Without the number of its tasks a run says nothing of the panel.
 	lost := sliced(a, 7, 1)
 	lost.Tasks = 0
-	assert.Nil(t, evidence{calibrated: []ledger.Entry{lost}, tasks: 10}.estimate(missing).CostUSD)
+	assert.Nil(t, EstimateOf(missing, NewHistory(10, nil, []ledger.Entry{lost})).CostUSD)
 }

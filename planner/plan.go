@@ -38,6 +38,7 @@ type Plan struct {
 	Ignored  []batch.Ignored // runs that do not count, with the reason
 	Estimate Estimate        // of what is missing
 	Valid    []ledger.Entry  // every valid repeat, counted here or not
+	History  *History        // what they took
 	resolved *spec.Resolved
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Result is a model's answer.
 type Result struct {
-	Kind   string        // openai-chat or command; "" = the spec asks for no preflight
+	Kind   string        // as the spec names it
 	Model  string        // as served, where the answer says so
 	Took   time.Duration // of all calls, waiting included
 	Calls  int           // calls made: a limit or a server's error is tried again
@@ -65,13 +65,9 @@ type check struct {
 	key    string
 }
 
-// Check asks one model as the spec says, within the preflight's timeout. An
-// error that is not an *Error is ours: the context was cancelled, the disk is full.
-func Check(ctx context.Context, s *spec.Spec, m spec.Model, lookup evaluation.Lookup) (Result, error) {
-	p := s.PreflightFor(m)
-	if p == nil {
-		return Result{}, nil
-	}
+// Check asks one model in the way of p (see spec.PreflightFor), within its timeout.
+// An error that is not an *Error is ours: the context was cancelled, the disk is full.
+func Check(ctx context.Context, s *spec.Spec, m spec.Model, p *spec.Preflight, lookup evaluation.Lookup) (Result, error) {
 	c := &check{p: p, spec: s, model: m, lookup: lookup, red: evaluation.NewRedactor(s, lookup, nil)}
 	if p.Key != "" {
 		key, ok := lookup(p.Key)

@@ -46,9 +46,14 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
+// check asks as the spec says for an agent without a preflight of its own.
+func check(ctx context.Context, s *spec.Spec, m spec.Model, env func(string) (string, bool)) (preflight.Result, error) {
+	return preflight.Check(ctx, s, m, s.PreflightFor(spec.Agent{}, m), env)
+}
+
 func ask(t *testing.T, s *spec.Spec, env map[string]string) (preflight.Result, error) {
 	t.Helper()
-	r, err := preflight.Check(context.Background(), s, model, lookup(env))
+	r, err := check(context.Background(), s, model, lookup(env))
 	if err != nil {
 		assert.NotContains(t, err.Error(), key)
 	}
@@ -208,16 +213,10 @@ func TestWhatIsMissingIsSaidBeforeACall(t *testing.T) {
 	}
 }
 
-func TestNoPreflight(t *testing.T) {
-	r, err := ask(t, &spec.Spec{}, nil)
-	require.NoError(t, err)
-	assert.Empty(t, r.Kind)
-}
-
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := preflight.Check(ctx, aSpec("http://127.0.0.1:1/"), model, lookup(map[string]string{"KEY": key}))
+	_, err := check(ctx, aSpec("http://127.0.0.1:1/"), model, lookup(map[string]string{"KEY": key}))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -235,23 +234,23 @@ esac
 		Preflight: &spec.Preflight{Kind: "command", Command: []string{"./ping.sh"}, Timeout: 20 * time.Second},
 	}
 	env := lookup(map[string]string{"KEY": key, "PATH": os.Getenv("PATH")})
-	r, err := preflight.Check(context.Background(), s, model, env)
+	r, err := check(context.Background(), s, model, env)
 	require.NoError(t, err)
 	assert.Equal(t, "pong for provider/m", r.Answer)
 
 	var f *preflight.Error
-	_, err = preflight.Check(context.Background(), s, spec.Model{ID: "x", Route: "x"}, env)
+	_, err = check(context.Background(), s, spec.Model{ID: "x", Route: "x"}, env)
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, preflight.Command, f.Fault)
 	assert.ErrorContains(t, err, "exited with 4: no model: [redacted:KEY]")
 
 	s.Preflight.Timeout = 200 * time.Millisecond
-	_, err = preflight.Check(context.Background(), s, spec.Model{ID: "slow", Route: "slow"}, env)
+	_, err = check(context.Background(), s, spec.Model{ID: "slow", Route: "slow"}, env)
 	require.ErrorAs(t, err, &f)
 	assert.Equal(t, preflight.TimedOut, f.Fault)
 
 	s.Preflight.Command = []string{"./absent.sh"}
-	_, err = preflight.Check(context.Background(), s, model, env)
+	_, err = check(context.Background(), s, model, env)
 	require.ErrorAs(t, err, &f)
 	assert.ErrorContains(t, err, "absent.sh")
 }

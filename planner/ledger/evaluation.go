@@ -22,10 +22,24 @@ type Start struct {
 	User      string // "" = unknown
 	Source    string // the spec's file name
 	At        time.Time
+	Again     bool // an earlier try may have created it: it is looked for first
 }
 
 // StartEvaluation creates the nested run of an evaluation.
 func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, error) {
+	if s.Again {
+		filter, err := where(condition{key: TagEvaluation, value: s.UUID})
+		if err != nil {
+			return mlflow.RunInfo{}, err
+		}
+		found, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, Limit: 1})
+		if err != nil {
+			return mlflow.RunInfo{}, err
+		}
+		if len(found) > 0 {
+			return found[0].Info, nil
+		}
+	}
 	tags := append(IdentityTags(s.Cell),
 		mlflow.Tag{Key: TagEvaluation, Value: s.UUID},
 		mlflow.Tag{Key: TagBatch, Value: s.Parent.Info.RunID},

@@ -50,6 +50,7 @@ type Entry struct {
 	CostUnknown *float64
 	WallS       *float64 // seconds; nil = unknown
 	Tasks       int      // of its panel, as logged; 0 = unknown
+	Tokens      *float64 // of all kinds and attempts, the known part; nil = unknown
 }
 
 // Live says that the run has not ended.
@@ -168,7 +169,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		Info: r.Info, UUID: r.Tag(TagEvaluation), Outcomes: batch.Digest(r.Tag(TagOutcomes)),
 		State: batch.EvaluationState(r.Tag(TagState)), Reason: r.Tag(TagReason), Batch: r.Tag(TagBatch), Agent: r.Tag(TagAgent), Model: r.Tag(TagModel),
 		Launcher: r.Tag(TagLauncher), Role: r.Tag(TagRole), User: r.Tag(tagUser), Foreign: r.Tag(TagState) == "",
-		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"),
+		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"), Tokens: tokensOf(r),
 	}
 	if counts, ok := tallyOf(r); ok {
 		e.Tasks = counts.Sum()
@@ -212,6 +213,20 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		}
 	}
 	return e, err
+}
+
+// tokensOf adds up the logged tokens; nil where none are.
+func tokensOf(r mlflow.Run) *float64 {
+	var sum *float64
+	for _, kind := range []string{"input", "cache_read", "cache_write", "output"} {
+		if v := metric(r, "tokens/"+kind); v != nil {
+			if sum == nil {
+				sum = new(float64)
+			}
+			*sum += *v
+		}
+	}
+	return sum
 }
 
 func metric(r mlflow.Run, key string) *float64 {

@@ -128,7 +128,7 @@ func (k *checker) checkModels() {
 		k.modelID(at, m)
 		k.literal(k.orAround(at+".route"), m.Route, 256)
 		k.literal(at+".revision", m.Revision, 256)
-		k.checkPreflight(at+".preflight", k.s.PreflightFor(m), m.Preflight != nil)
+		k.checkPreflights(i, m)
 		typed := m.ID
 		if !k.given(at + ".id") {
 			typed = m.Route

@@ -90,14 +90,15 @@ func (k *checker) checkName(field, name string) bool {
 	return false
 }
 
-// PreflightFor is the tiny call that shows whether a model answers: the spec's,
-// with the fields that the model overrides and the defaults. Nil = none.
-func (s *Spec) PreflightFor(m Model) *Preflight {
-	if s.Preflight == nil && m.Preflight == nil {
+// PreflightFor is the tiny call that shows whether a model answers an agent: the
+// spec's, with the fields that the model and then the agent override, and the
+// defaults. Nil = none.
+func (s *Spec) PreflightFor(a Agent, m Model) *Preflight {
+	if s.Preflight == nil && m.Preflight == nil && a.Preflight == nil {
 		return nil
 	}
 	p := Preflight{MaxTokens: 16, Timeout: 20 * time.Second}
-	for _, over := range []*Preflight{s.Preflight, m.Preflight} {
+	for _, over := range []*Preflight{s.Preflight, m.Preflight, a.Preflight} {
 		if over == nil {
 			continue
 		}
@@ -123,6 +124,22 @@ func overlay[T comparable](to *T, v T) {
 	var zero T
 	if v != zero {
 		*to = v
+	}
+}
+
+// checkPreflights checks the calls of one model: that of agents without a preflight
+// of their own, and one for each that has one.
+func (k *checker) checkPreflights(i int, m Model) {
+	others := false
+	for j, a := range k.s.Agents {
+		if a.Preflight == nil {
+			others = true
+		} else if i == 0 { // the same for every model, but for what the model overrides
+			k.checkPreflight(fmt.Sprintf("agents[%d].preflight", j), k.s.PreflightFor(a, m), true)
+		}
+	}
+	if others {
+		k.checkPreflight(fmt.Sprintf("models[%d].preflight", i), k.s.PreflightFor(Agent{}, m), m.Preflight != nil)
 	}
 }
 
@@ -195,6 +212,7 @@ func (k *checker) checkFree() {
 		}
 		within(k, at+".at_once", k.s.Quotas[name].AtOnce, 0, 10_000)
 		within(k, at+".spacing", k.s.Quotas[name].Spacing, 0, time.Hour)
+		within(k, at+".tokens_per_minute", k.s.Quotas[name].TokensPerMinute, 0, 1_000_000_000)
 	}
 	if c := k.s.Budget.CeilingUSD; c != nil {
 		within(k, "budget.ceiling_usd", *c, 0, 1e9)

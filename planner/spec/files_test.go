@@ -209,12 +209,12 @@ func TestCommandWordsAreItems(t *testing.T) {
 func TestPreflightOfAModel(t *testing.T) {
 	s, err := Load("testdata/golden/spec.yaml", lookupIn(goldenEnv))
 	require.NoError(t, err)
-	p := s.PreflightFor(s.Models[0])
+	p := s.PreflightFor(Agent{}, s.Models[0])
 	assert.Equal(t, "NORTH_KEY", p.Key)
 	assert.Equal(t, 8, p.MaxTokens)
 	assert.Equal(t, "${GATEWAY_URL}/v1/chat/completions", p.URL)
-	assert.Equal(t, "TOKEN", s.PreflightFor(s.Models[1]).Key)
+	assert.Equal(t, "TOKEN", s.PreflightFor(Agent{}, s.Models[1]).Key)
 	s.Preflight = nil
-	assert.Nil(t, s.PreflightFor(s.Models[1]))
-	assert.Equal(t, "20s", s.PreflightFor(s.Models[0]).Timeout.String())
+	assert.Nil(t, s.PreflightFor(Agent{}, s.Models[1]))
+	assert.Equal(t, "20s", s.PreflightFor(Agent{}, s.Models[0]).Timeout.String())
 }

@@ -20,8 +20,10 @@ func (s *Spec) secretNames() []string {
 		names = append(names, s.Judge.Secrets...)
 	}
 	for _, m := range s.Models {
-		if p := s.PreflightFor(m); p != nil && p.Key != "" {
-			names = append(names, p.Key)
+		for _, a := range append([]Agent{{}}, s.Agents...) {
+			if p := s.PreflightFor(a, m); p != nil && p.Key != "" {
+				names = append(names, p.Key)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -133,6 +133,11 @@ func (k *checker) checkFreeCommands() {
 			check(fmt.Sprintf("models[%d].preflight.command", i), m.Preflight.Command)
 		}
 	}
+	for i, a := range k.s.Agents {
+		if a.Preflight != nil {
+			check(fmt.Sprintf("agents[%d].preflight.command", i), a.Preflight.Command)
+		}
+	}
 	if k.s.Preflight != nil {
 		check("preflight.command", k.s.Preflight.Command)
 	}

@@ -53,6 +53,7 @@ type Agent struct {
 	Files          []string       `yaml:"files" class:"agent"`          // its own files and folders
 	Settings       map[string]any `yaml:"settings" class:"agent"`
 	BrainPlacement string         `yaml:"brain_placement" class:"agent"` // where the brain's files go in the working folder; default "brain"
+	Preflight      *Preflight     `yaml:"preflight" class:"free"`        // overrides fields of the spec's and the model's: how this agent calls models
 }
 
 // Model is one model as called.
@@ -129,10 +130,13 @@ type Preflight struct {
 	Command   []string      `yaml:"command" class:"free"`    // kind command: exit code 0 = the model answers
 }
 
-// Quota bounds a named group of models.
+// Quota bounds a group of models: those that name it, the model of that id, and
+// those whose route begins with its name and a slash (see Spec.QuotasOf).
 type Quota struct {
-	AtOnce  int           `yaml:"at_once" class:"free"` // evaluations at once; 0 = unlimited
-	Spacing time.Duration `yaml:"spacing" class:"free"` // between two starts
+	AtOnce          int           `yaml:"at_once" class:"free"`           // evaluations at once; 0 = unlimited
+	Spacing         time.Duration `yaml:"spacing" class:"free"`           // between two starts
+	TokensPerMinute int           `yaml:"tokens_per_minute" class:"free"` // of all that run, by the history of each; 0 = unlimited
+	Exclusive       bool          `yaml:"exclusive" class:"free"`         // one model of the group at a time
 }
 
 // Budget bounds spending. Nil = no ceiling.

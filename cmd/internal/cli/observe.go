@@ -84,6 +84,25 @@ func (o *plainObserver) Skipped(model, reason string, slots int) {
 	o.line("skipped: model %s, %s: %s", model, plural(slots, "evaluation"), oneLine(reason))
 }
 
+func (o *plainObserver) PutBack(model, reason string, slots int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total -= slots
+	o.line("given up for now: model %s, %s not started: %s", model, plural(slots, "evaluation"), oneLine(reason))
+}
+
+func (o *plainObserver) Recovered(model string) {
+	o.line("model %s failed %d times in a row, but answers again: going on", model, executor.GiveUpAfter)
+}
+
+func (o *plainObserver) Away(err error) {
+	o.line("MLflow does not answer: nothing new is started until it does; what runs goes on, and its results wait on disk (%s)", oneLine(err.Error()))
+}
+
+func (o *plainObserver) Back(after time.Duration) {
+	o.line("MLflow answers again after %s", span(after))
+}
+
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // barObserver draws one bar for the batch and one for each running evaluation.
@@ -158,6 +177,29 @@ func (o *barObserver) Skipped(model, reason string, slots int) {
 	if o.all != nil {
 		o.all.SetTotal(int64(o.lines.total), false)
 	}
+}
+
+func (o *barObserver) PutBack(model, reason string, slots int) {
+	o.lines.PutBack(model, reason, slots)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all != nil {
+		o.all.SetTotal(int64(o.lines.total), false)
+	}
+}
+
+func (o *barObserver) Recovered(model string)   { o.above().Recovered(model) }
+func (o *barObserver) Away(err error)           { o.above().Away(err) }
+func (o *barObserver) Back(after time.Duration) { o.above().Back(after) }
+
+// above writes lines above the bars.
+func (o *barObserver) above() *plainObserver {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.p == nil {
+		return o.lines
+	}
+	return &plainObserver{w: o.p}
 }
 
 // Close ends drawing.

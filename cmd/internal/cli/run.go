@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type runFlags struct {
 	out       string
 	allModels bool
 	takeOver  bool
+	patience  time.Duration
 }
 
 func (a *App) runCommand() *cobra.Command {
@@ -74,6 +76,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
 	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
+	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch")
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
 	return c
 }
@@ -129,7 +132,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	report, err := executor.Run(ctx, executor.Options{
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
-		User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
+		Patience: f.patience, User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
 	})
 	watch.Close()
 	untidy()
@@ -172,10 +175,10 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	return p, in, err
 }
 
-// preflight asks a model as the spec says; nil where it says nothing.
-func (a *App) preflight(s *spec.Spec) func(context.Context, spec.Model) error {
-	return func(ctx context.Context, m spec.Model) error {
-		_, err := preflight.Check(ctx, s, m, a.Env)
+// preflight asks a model as the spec says.
+func (a *App) preflight(s *spec.Spec) executor.Preflight {
+	return func(ctx context.Context, m spec.Model, p *spec.Preflight) error {
+		_, err := preflight.Check(ctx, s, m, p, a.Env)
 		return err
 	}
 }
@@ -257,7 +260,9 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		case report.Stopped:
 			return out, errInterrupted
 		case report.Budget != "":
-			return out, incomplete{report.Budget}
+			return out, incomplete{report.Budget + "; " + estimateText(report.Plan.Estimate)}
+		case len(report.GaveUp) > 0:
+			return out, incomplete{strings.Join(report.GaveUp, "\n") + "\n  run again when they answer: the batch goes on"}
 		case out.Counts.Skipped == out.Counts.Planned:
 			return out, incomplete{"no model answered: nothing was started, and the batch stays open; run again when one does"}
 		case f.only != nil:
