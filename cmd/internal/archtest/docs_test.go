@@ -71,7 +71,7 @@ func addFields(out map[string]string, in reflect.Type, at string) {
 			key, kind = key+".NAME", kind.Elem()
 		}
 		before := len(out)
-		if kind.Kind() == reflect.Struct && key != "models[].preflight" { // its fields are those of preflight
+		if kind.Kind() == reflect.Struct && key != "models[].preflight" && key != "agents[].preflight" { // its fields are those of preflight
 			addFields(out, kind, key+".")
 		}
 		if len(out) > before {
