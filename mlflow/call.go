@@ -74,12 +74,14 @@ func (c *Client) send(ctx context.Context, r request, handle func(*http.Response
 	}
 	req.SetResponseHandler(func(resp *http.Response) error {
 		c.answered.Store(true)
+		if resp.StatusCode < 500 { // a gateway that speaks for an absent server has a clock of its own
+			c.clock.note(resp.Header)
+		}
 		if resp.StatusCode >= 300 {
 			defer resp.Body.Close()
 			body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorAnswer))
 			return c.answerError(r.route, resp, body)
 		}
-		c.clock.note(resp.Header)
 		return handle(resp)
 	})
 	tries := &attempts{client: c, route: r.route, start: time.Now()}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// serverClock is what the latest successful answer said of the server's time.
+// serverClock is what the latest answer said of the server's time.
 type serverClock struct {
 	mu   sync.Mutex
 	date time.Time // from the header; zero: none was seen
@@ -23,7 +23,7 @@ func (s *serverClock) note(h http.Header) {
 	s.date, s.at = date.UTC(), time.Now()
 }
 
-// ServerTime is the time by the server's clock (UTC): the header Date of its latest successful answer, and what has passed since. It is up to a
+// ServerTime is the time by the server's clock (UTC): the header Date of its latest answer, and what has passed since. It is up to a
 // second behind, and does not depend on what this machine's clock shows. False means that the server has told no time yet.
 func (c *Client) ServerTime() (time.Time, bool) {
 	c.clock.mu.Lock()

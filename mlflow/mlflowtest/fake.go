@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,10 +27,11 @@ type Fake struct {
 	*Faults
 	URL string
 
-	version Version
-	mu      sync.Mutex
-	nextID  int
-	ahead   time.Duration // of the fake's clock
+	version        Version
+	mu             sync.Mutex
+	nextID         int
+	nextExperiment int
+	ahead          time.Duration // of the fake's clock
 
 	experiments []*fakeExperiment
 	runs        map[string]*fakeRun
@@ -58,6 +60,18 @@ func (f *Fake) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ahead += d
+}
+
+// Collect removes what is deleted for good, as mlflow gc does.
+func (f *Fake) Collect() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, run := range f.runs {
+		if run.deleted {
+			delete(f.runs, id)
+		}
+	}
+	f.experiments = slices.DeleteFunc(f.experiments, func(e *fakeExperiment) bool { return e.deleted })
 }
 
 // date puts the server's time on an answer.

@@ -25,7 +25,8 @@ func (f *Fake) createExperiment(q request) (any, error) {
 			return nil, &failure{http.StatusBadRequest, "RESOURCE_ALREADY_EXISTS", "Experiment(name=" + e.name + ") already exists."}
 		}
 	}
-	e.id = strconv.Itoa(len(f.experiments))
+	f.nextExperiment++
+	e.id = strconv.Itoa(f.nextExperiment)
 	f.experiments = append(f.experiments, e)
 	return map[string]any{"experiment_id": e.id}, nil
 }

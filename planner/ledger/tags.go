@@ -11,7 +11,7 @@ import (
 // Tags of the public contract. Hashes are the first 16 hex digits; TagIdentity
 // confirms them with all full digests.
 const (
-	TagKind       = "benchbatch.kind" // batch or evaluation
+	TagKind       = "benchbatch.kind" // one of the values below
 	TagScheme     = "benchbatch.scheme"
 	TagRecipe     = "benchbatch.recipe"
 	TagCell       = "benchbatch.cell"
@@ -41,12 +41,16 @@ const (
 	TagPlan     = "benchbatch.plan"     // digest of plan.json, on a parent
 	TagResult   = "benchbatch.result"   // digest of result.json, on a frozen parent
 	TagDecision = "benchbatch.decision" // digest of the decision, on a parent
+
+	TagLedger = "benchbatch.ledger" // on a ledger run what it is the ledger of, on a lock the ledger run: see package claim
 )
 
 // Values of TagKind.
 const (
 	KindBatch      = "batch"
 	KindEvaluation = "evaluation"
+	KindLedger     = "ledger"
+	KindLock       = "lock" // of an experiment
 )
 
 const (

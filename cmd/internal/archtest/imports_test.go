@@ -39,6 +39,7 @@ var packages = []struct {
 	{"planner/outcome", nil},
 	{"planner/spec", []string{"planner/batch"}},
 	{"planner/ledger", []string{"mlflow", "planner/batch", "planner/outcome"}},
+	{"planner/claim", []string{"mlflow", "planner/batch", "planner/ledger"}},
 	{"planner", []string{"mlflow", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec"}},
 	{"executor/evaluation", []string{"planner/batch", "planner/outcome", "planner/spec"}},
 	{"executor/process", []string{"executor/evaluation"}},

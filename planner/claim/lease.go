@@ -1,0 +1,119 @@
+package claim
+
+import (
+	"context"
+	"strings"
+)
+
+// Lease is a claim that this member holds.
+type Lease struct {
+	// Before is who held it and ended without saying how: it may have logged a result
+	// before it died, so look before measuring again. nil = nobody, or it was given back.
+	Before *Holder
+
+	member *Member
+	key    key
+	hold   hold
+	gone   chan struct{}
+	lost   error // set before gone is closed
+}
+
+// Generation counts the claims of this repeat or slot, from 1.
+func (l *Lease) Generation() int { return l.hold.generation }
+
+// String is the parameter of the claim, as on the ledger run.
+func (l *Lease) String() string { return l.key.at(l.hold.generation) }
+
+// Lost is closed when the claim was lost or its member left.
+func (l *Lease) Lost() <-chan struct{} { return l.gone }
+
+// Context ends when the claim is lost, with ErrLost as its cause. cancel must be called.
+func (l *Lease) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	go func() {
+		select {
+		case <-l.gone:
+			cancel(l.lost)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// Confirm says whether the claim still stands: nil, or an error of kind ErrLost. It
+// asks the server only where a heartbeat is overdue; where it can't, its error comes
+// through, and nothing is known.
+func (l *Lease) Confirm(ctx context.Context) error {
+	if err := l.state(); err != nil {
+		return err
+	}
+	m := l.member
+	now, err := m.book.now()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	sure := now.Before(m.sure)
+	m.mu.Unlock()
+	if !sure {
+		if err := m.Beat(ctx); err != nil {
+			if lost := l.state(); lost != nil {
+				return lost
+			}
+			return err
+		}
+	}
+	return l.state()
+}
+
+// state is why the lease is lost, nil where it is not known to be.
+func (l *Lease) state() error {
+	select {
+	case <-l.gone:
+		return l.lost
+	default:
+		return nil
+	}
+}
+
+// Done says that the repeat was measured and logged by a run. Nobody claims it again.
+// It may be called again after an error.
+func (l *Lease) Done(ctx context.Context, runID string) error { return l.end(ctx, endDone, runID) }
+
+// Release gives the repeat or slot back. The reason is for people: one line.
+func (l *Lease) Release(ctx context.Context, reason string) error {
+	r := []rune(strings.Join(strings.Fields(reason), " "))
+	return l.end(ctx, endReleased, string(r[:min(len(r), 500)]))
+}
+
+func (l *Lease) end(ctx context.Context, word, what string) error {
+	if err := l.Confirm(ctx); err != nil {
+		return err
+	}
+	if err := l.write(ctx, word, what); err != nil {
+		return err
+	}
+	l.member.mu.Lock()
+	defer l.member.mu.Unlock()
+	if l.member.held[l.key] == l {
+		delete(l.member.held, l.key)
+	}
+	return nil
+}
+
+// write puts the end on the ledger run.
+func (l *Lease) write(ctx context.Context, word, what string) error {
+	m := l.member
+	now, err := m.book.now()
+	if err != nil {
+		return err
+	}
+	e := end{word: word, at: now.UTC(), what: what}
+	if err := m.book.client.SetTag(ctx, m.book.runID, l.key.end(l.hold.generation), e.value()); err != nil {
+		return m.trouble(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.view.ends[l.key.at(l.hold.generation)] = e
+	return nil
+}
