@@ -61,8 +61,8 @@ func (a axis) at(v float64) float64 {
 func linear(e extent, steps int) axis {
 	lo, hi := e.lo, e.hi
 	if size := max(math.Abs(lo), math.Abs(hi)); hi-lo <= 1e-9*size || hi-lo < 1e-12 {
-		by := max(size*0.1, 1e-6)
-		if size == 0 {
+		by := size * 0.1
+		if size < 1e-9 {
 			by = 0.5
 		}
 		lo, hi = lo-by, hi+by

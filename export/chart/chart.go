@@ -7,7 +7,8 @@
 // its width. Colours follow the reader's light or dark preference, paper is light,
 // and shape, pattern or words carry what colour carries. Every chart is drawn 640
 // wide, or, with Narrow, 360 wide for a phone; neither grows beyond that width, and
-// both shrink with their container.
+// both shrink with their container. A page that holds both and shows one, by a media
+// query on its width, reads well everywhere.
 //
 // The package is pure: equal structs give equal bytes. A figure that is nil, NaN or
 // infinite is shown as missing, in words. Labels, notes, titles and all other strings

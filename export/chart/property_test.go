@@ -91,11 +91,11 @@ var (
 
 // TestAnything draws charts of all kinds of figures and labels.
 func TestAnything(t *testing.T) {
-	for name, make := range map[string]func(*rapid.T) drawing{
+	for name, drawn := range map[string]func(*rapid.T) drawing{
 		"intervals": anyIntervals, "scatter": anyScatter, "dots": anyDots, "heat": anyHeat, "bars": anyBars,
 	} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
-			c := make(t)
+			c := drawn(t)
 			svg := c.SVG()
 			assert.Equal(t, svg, c.SVG(), "the same bytes each time")
 			require.NotRegexp(t, odd, svg)

@@ -236,7 +236,7 @@ func label(spots []spot, area box, whiskers []box) (named bool, places []placed)
 		}
 		var targets []target
 		for _, p := range spots {
-			targets = append(targets, target{p.x, p.y, width(p.caption(named), plainFont), 17})
+			targets = append(targets, target{p.x, p.y, width(p.caption(named), plainFont), 18})
 		}
 		places = place(targets, area, whiskers)
 		free := true

@@ -74,6 +74,7 @@ func program(t testing.TB) string {
 		found, err := exec.LookPath(named)
 		if err != nil {
 			t.Fatalf("%s=%s: %v; name a Chromium, or unset it and run: make browser", Variable, named, err)
+			return ""
 		}
 		return found
 	}

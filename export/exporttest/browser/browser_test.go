@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -38,5 +39,26 @@ func TestPageIsSeenAsAsked(t *testing.T) {
 		assert.Equal(t, 3000, picture.Bounds().Dy(), "the whole page, not the window")
 		red, _, _, _ := picture.At(5, 2500).RGBA()
 		assert.Equal(t, map[bool]uint32{true: 0, false: 0xffff}[tt.dark], red)
+	}
+}
+
+// failing remembers why a test would have ended.
+type failing struct {
+	testing.TB
+	why string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) { f.why = fmt.Sprintf(format, args...) }
+
+func TestMissingBrowserSaysWhatToDo(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, named := range []string{"", "no-such-browser"} {
+		t.Setenv(Variable, named)
+		f := &failing{TB: t}
+		assert.Empty(t, program(f))
+		assert.Contains(t, f.why, "make browser")
+		assert.Contains(t, f.why, Variable)
 	}
 }
