@@ -97,6 +97,9 @@ func TestFlippedByte(t *testing.T) {
 		if strings.HasPrefix(name, "raw/") {
 			kind = "raw/" + filepath.Base(name)
 		}
+		if strings.HasPrefix(name, "charts/") {
+			kind = "charts"
+		}
 		if done[kind] {
 			continue
 		}
@@ -125,7 +128,7 @@ func TestFlippedByte(t *testing.T) {
 	}
 	questions, err := filepath.Glob(filepath.Join(dir, "queries", "*.sql"))
 	require.NoError(t, err)
-	assert.Len(t, done, 7+len(tables.Names)+len(questions)+4) // documents and lists, tables, queries, raw
+	assert.Len(t, done, 8+1+len(tables.Names)+len(questions)+4) // documents and lists, charts, tables, queries, raw
 	require.NoError(t, verify(t, dir).Err())
 }
 

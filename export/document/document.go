@@ -79,7 +79,8 @@ type Row []Text
 // Figure is a chart: SVG in the page, or a file that the page links.
 type Figure struct {
 	Name    string // of the file below charts/, without .svg: a-z, 0-9 and -
-	SVG     string // trusted: made by a package of ours, with title and colours for light and dark
+	SVG     string // trusted: made by a package of ours, with title, colours for light and dark, ids that no other figure has
+	Narrow  string // the same drawn for narrow pages, in HTML alone; "" = SVG serves all
 	Alt     Text   // what it shows, for who can't see it
 	Caption Text
 }

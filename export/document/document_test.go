@@ -27,7 +27,7 @@ func everything() *document.Document {
 		&document.Callout{Title: f, Items: []document.Text{f}},
 		&document.Heading{Level: 2, ID: "first", Text: f},
 		&document.Paragraph{Text: document.Say("%d of %.1f %% [95 %%] at pass^3, pass@3: %s", 1, 2.0, document.Strong(f))},
-		&document.Figure{Name: "first", SVG: "<svg role=\"img\" aria-label=\"a\"></svg>\n", Alt: f, Caption: f},
+		&document.Figure{Name: "first", SVG: "<svg role=\"img\" aria-label=\"a\"></svg>\n", Narrow: "<svg role=\"img\" aria-label=\"b\"></svg>", Alt: f, Caption: f},
 		&document.Table{Caption: f, Columns: []document.Column{{Text: f}, {Text: document.Say("n"), Numeric: true}},
 			Rows: []document.Row{{f, f}, {f}}, Notes: []document.Text{f}},
 		&document.Heading{Level: 2, ID: "second", Text: document.Say("Second | *")},

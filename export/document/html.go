@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/benchbatch/benchbatch/export/escape"
 )
@@ -129,7 +130,7 @@ func (t *Table) html(w *writer) {
 		w.WriteString("<tr>")
 		for i, c := range t.Columns {
 			if i < max(1, t.Headers) {
-				w.WriteString(`<th scope="row">` + inline(r.cell(i)) + "</th>")
+				w.WriteString(`<th scope="row"` + unbroken(r.cell(i)) + ">" + inline(r.cell(i)) + "</th>")
 			} else {
 				w.WriteString("<td" + numeric(c) + ">" + inline(r.cell(i)) + "</td>")
 			}
@@ -142,6 +143,14 @@ func (t *Table) html(w *writer) {
 	}
 }
 
+// unbroken keeps short names in one line.
+func unbroken(t Text) string {
+	if utf8.RuneCountInString(t.String()) <= 36 {
+		return ` class="k"`
+	}
+	return ""
+}
+
 func numeric(c Column) string {
 	if c.Numeric {
 		return ` class="n"`
@@ -151,7 +160,11 @@ func numeric(c Column) string {
 
 func (f *Figure) html(w *writer) {
 	w.line("<figure id=\"chart-%s\">", escape.HTML(f.Name))
-	w.line("<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"%s\">\n%s\n</div>", escape.HTML(f.Alt.String()), strings.TrimSpace(f.SVG))
+	if f.Narrow == "" {
+		w.line("%s", strings.TrimSpace(f.SVG))
+	} else {
+		w.line("<div class=\"wide\">\n%s\n</div>\n<div class=\"narrow\">\n%s\n</div>", strings.TrimSpace(f.SVG), strings.TrimSpace(f.Narrow))
+	}
 	if len(f.Caption) > 0 {
 		w.line("<figcaption>%s</figcaption>", inline(f.Caption))
 	}

@@ -68,7 +68,7 @@ func (h *heading) sentence() string {
 	case h.v.Chosen() != stats.Nobody:
 		return h.best(measured)
 	case h.v.Best != stats.Nobody:
-		return fmt.Sprintf("No winner: %s is first, but not without the withdrawn tasks.", h.name(h.v.Best))
+		return fmt.Sprintf("No winner: %s is first, but not without %s.", h.name(h.v.Best), h.unstable())
 	case len(measured) == 2:
 		return h.two(compared[0])
 	case h.v.Rule.Compare == stats.WithReference:
@@ -95,6 +95,17 @@ func refusal(pairs []*stats.Pair) string {
 		return "the variants were measured apart"
 	}
 	return "every pair has too few repeats, too few tasks or was measured apart"
+}
+
+// unstable names the readings in which the best variant is not.
+func (h *heading) unstable() string {
+	var names []string
+	for i := range h.v.Readings {
+		if r := &h.v.Readings[i]; r.Best != h.v.Best {
+			names = append(names, string(without(r.Name)))
+		}
+	}
+	return strings.Join(names, ", nor without ")
 }
 
 func (h *heading) best(measured []int) string {
@@ -248,11 +259,3 @@ func isAre(n int) string {
 
 // short prints a declared figure as it was declared.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// turned are the pairs whose verdict is another one without withdrawn tasks.
-func turned(v *export.Verdict) []int {
-	if r := v.Reading(export.WithoutWithdrawn); r != nil {
-		return r.Turned
-	}
-	return nil
-}

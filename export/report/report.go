@@ -1,11 +1,13 @@
 // Package report writes the text of a dated folder: README.md, which says what
-// the folder is and how to check and query it, and report.md, which gives the
-// verdict of the frozen decision rule and describes what was measured.
+// the folder is and how to check and query it, and the decision report, once as
+// report.md with its charts as files below charts/, once as report.html, a single
+// file that holds everything.
 //
 // It is an export.Output: give Output{} to export.Write and export.Verify. The
 // text follows from the frozen batch alone, in fixed order, without clock, zone or
-// locale. Foreign text goes through escape.Markdown. No verdict is made here: the
-// sentences follow from export.Verdict, one fixed form for each end state.
+// locale; export/document writes both forms of it and escapes foreign text. No
+// verdict is made here: the sentences follow from export.Verdict, one fixed form
+// for each end state.
 package report
 
 import (
@@ -13,8 +15,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/document"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
@@ -22,10 +26,10 @@ import (
 // compares text of its own format only.
 const (
 	Name   = "report"
-	Format = 2
+	Format = 3
 )
 
-// Output makes README.md and report.md.
+// Output makes README.md, report.md, report.html and charts/*.svg.
 type Output struct{}
 
 // Format is the version of the text.
@@ -33,36 +37,58 @@ func (Output) Format() (string, int) { return Name, Format }
 
 // Start remembers where to write; the text is made at the end.
 func (Output) Start(f *export.Frozen, dir string) (export.Making, error) {
-	return &making{f, dir}, nil
+	return &making{f: f, dir: dir, seen: newSeen(f)}, nil
 }
 
 type making struct {
-	f   *export.Frozen
-	dir string
+	f    *export.Frozen
+	dir  string
+	seen *seen
+	out  []export.Content
 }
 
-func (m *making) Add(*export.Evidence) error { return nil }
+// Add remembers where to look for what stands out.
+func (m *making) Add(e *export.Evidence) error {
+	m.seen.add(e)
+	return nil
+}
 
 func (m *making) Abandon() {}
 
-// Finish writes both texts.
+// Finish writes all texts.
 func (m *making) Finish(s *export.Summary) ([]export.Content, error) {
-	var out []export.Content
-	for _, t := range []struct {
-		name string
-		text string
-	}{{"README.md", readme(m.f, s)}, {"report.md", Markdown(m.f, s)}} {
-		if m.dir != "" {
-			if err := write(filepath.Join(m.dir, t.name), t.text); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, export.Content{Output: Name, Path: t.name, Digest: batch.Sum([]byte(t.text))})
+	page := newDocument(m.f, s, m.seen)
+	if err := m.file("README.md", document.Markdown(readme(m.f, s))); err != nil {
+		return nil, err
 	}
-	return out, nil
+	if err := m.file("report.md", document.Markdown(page)); err != nil {
+		return nil, err
+	}
+	if err := m.file("report.html", document.HTML(page)); err != nil {
+		return nil, err
+	}
+	for _, f := range document.Figures(page) {
+		if err := m.file(f.Path(), f.SVG); err != nil {
+			return nil, err
+		}
+	}
+	return m.out, nil
+}
+
+func (m *making) file(name, text string) error {
+	if m.dir != "" {
+		if err := write(filepath.Join(m.dir, filepath.FromSlash(name)), text); err != nil {
+			return err
+		}
+	}
+	m.out = append(m.out, export.Content{Output: Name, Path: name, Digest: batch.Sum([]byte(text))})
+	return nil
 }
 
 func write(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
@@ -74,16 +100,19 @@ func write(name, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+// ours are the names of the files that this format has.
+var ours = regexp.MustCompile(`^(README\.md|report\.md|report\.html|charts/[a-z0-9-]+\.svg)$`)
+
 // Read digests the texts in dir.
 func (Output) Read(_ context.Context, dir string, want []export.Content) ([]export.Content, []export.Finding) {
 	var out []export.Content
 	var bad []export.Finding
 	for _, w := range want {
-		if w.Path != "README.md" && w.Path != "report.md" {
+		if !ours.MatchString(w.Path) {
 			bad = append(bad, export.Finding{File: w.Path, Reason: "is not a text of this format"})
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, w.Path))
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(w.Path)))
 		if err != nil {
 			bad = append(bad, export.Finding{File: w.Path, Reason: "can't be read: " + err.Error()})
 			continue

@@ -46,7 +46,7 @@ var packages = []struct {
 	{"executor/preflight", []string{"executor/evaluation", "executor/process", "planner/spec"}},
 	{"executor", []string{"executor/evaluation", "mlflow", "planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec"}},
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
-	{"export/report", []string{"export", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
+	{"export/report", []string{"export", "export/chart", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},

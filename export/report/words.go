@@ -1,0 +1,143 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/document"
+	"github.com/benchbatch/benchbatch/export/stats"
+)
+
+// own is text of ours, such as a figure.
+type own = document.Own
+
+// number prints a figure with three digits, the same everywhere.
+func number(v float64) own { return own(strconv.FormatFloat(v, 'f', 3, 64)) }
+
+func maybe(v *float64) own {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) {
+		return "no data"
+	}
+	return number(*v)
+}
+
+// signed prints a difference; what rounds to 0 has no sign.
+func signed(v float64) own {
+	if math.Abs(v) < 0.0005 {
+		return number(0)
+	}
+	if v > 0 {
+		return "+" + number(v)
+	}
+	return number(v)
+}
+
+// between prints a figure with its interval.
+func between(v float64, i *stats.Interval) own {
+	if i == nil {
+		return number(v)
+	}
+	return number(v) + " [" + number(i.Low) + ", " + number(i.High) + "]"
+}
+
+// dollars prints USD with as many digits as small amounts need.
+func dollars(v float64) own { return own(strconv.FormatFloat(v, 'f', 4, 64)) }
+
+func percent(v float64) own { return own(strconv.FormatFloat(100*v, 'f', 1, 64)) + " %" }
+
+func pValue(p *float64) own {
+	switch {
+	case p == nil:
+		return "–"
+	case *p < 0.0001:
+		return "<0.0001"
+	}
+	return own(strconv.FormatFloat(*p, 'f', 4, 64))
+}
+
+func days(d time.Duration) own { return own(strconv.FormatFloat(d.Hours()/24, 'f', 1, 64) + " days") }
+
+func stamp(t time.Time) own { return own(t.UTC().Format("2006-01-02 15:04 UTC")) }
+
+func day(t time.Time) own { return own(t.UTC().Format("2006-01-02")) }
+
+func whole(n int) own { return own(strconv.Itoa(n)) }
+
+// many is "1 task" or "3 tasks".
+func many(n int, word string) own {
+	if n == 1 {
+		return own("1 " + word)
+	}
+	return own(strconv.Itoa(n) + " " + word + "s")
+}
+
+func areIs(n int, word string) own {
+	if n == 1 {
+		return own("1 " + word + " is")
+	}
+	return many(n, word) + " are"
+}
+
+func have(n int, word string) own {
+	if n == 1 {
+		return own("1 " + word + " has")
+	}
+	return many(n, word) + " have"
+}
+
+// dash stands where there is nothing to say.
+func dash(t document.Text) document.Text {
+	if len(t) == 0 {
+		return say("–")
+	}
+	return t
+}
+
+// atLeast prints a sum of money with what is unknown of it; what counts tries.
+func atLeast(s export.Sum) own {
+	switch {
+	case s.Known == 0 && s.Unknown == 0:
+		return "nothing was tried"
+	case s.Known == 0:
+		return "unknown (" + many(s.Unknown, "attempt") + ", none of known cost)"
+	case s.Unknown == 0:
+		return dollars(s.Total) + " USD (" + many(s.Known, "attempt") + ")"
+	}
+	return "at least " + dollars(s.Total) + " USD (" + many(s.Known, "attempt") + "), and " + whole(s.Unknown) + " of unknown cost"
+}
+
+// amount prints a sum of money in a sentence, with two digits where that is enough.
+func amount(s export.Sum) own {
+	digits := 2
+	if s.Total < 0.1 {
+		digits = 4
+	}
+	switch value := own(strconv.FormatFloat(s.Total, 'f', digits, 64)) + " USD"; {
+	case s.Known == 0 && s.Unknown == 0:
+		return "nothing"
+	case s.Known == 0:
+		return "an unknown amount"
+	case s.Unknown == 0:
+		return value
+	default:
+		return "at least " + value
+	}
+}
+
+// usd prints a sum of money in a table.
+func usd(s export.Sum) own {
+	switch {
+	case s.Known == 0 && s.Unknown == 0:
+		return "–"
+	case s.Known == 0:
+		return "unknown"
+	case s.Unknown == 0:
+		return dollars(s.Total)
+	}
+	return "≥ " + dollars(s.Total)
+}
+
+// short1 prints seconds with one digit.
+func short1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
