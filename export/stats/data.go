@@ -262,3 +262,12 @@ func (d *Data) Variants() []string {
 
 // Tasks is the size of the panel.
 func (d *Data) Tasks() int { return len(d.tasks) }
+
+// Repeats is how many counted runs each variant has.
+func (d *Data) Repeats() []int {
+	k := make([]int, len(d.variants))
+	for v := range k {
+		k[v] = len(d.variants[v].counted())
+	}
+	return k
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +12,7 @@ import (
 )
 
 // selftestReplicates are drawn for each row unless --replicates says otherwise.
-const selftestReplicates = 2000
+const selftestReplicates = 1000
 
 // selftestDoubt is the chance below which an observed rate is not put down to the
 // simulation's own error: a self-test of a rule that holds its level hardly ever fails.
@@ -27,9 +28,9 @@ type selftested struct {
 
 // selftestRow is one world or folder with what every rule did in it.
 type selftestRow struct {
-	Size       string  `json:"size"`  // variants × tasks × repeats
-	World      string  `json:"world"` // what is true there
-	Folder     string  `json:"folder,omitempty"`
+	Size       string  `json:"size"`             // variants × tasks × repeats
+	World      string  `json:"world"`            // what is true there
+	Folder     string  `json:"folder,omitempty"` // its name; "" = simulated
 	Replicates int     `json:"replicates"`
 	Equal      int     `json:"equal_pairs"`
 	Different  int     `json:"different_pairs"`
@@ -60,24 +61,29 @@ func (a *App) selftestCommand() *cobra.Command {
 	var replicates int
 	var markdown bool
 	c := &cobra.Command{
-		Use:   "selftest",
+		Use:   "selftest [FOLDER...]",
 		Short: "Show how often the decision rule is wrong, and what it finds",
 		Long: `selftest lets the decision rule judge simulated batches whose truth is known. It
 prints how many batches show at least one false separation, and how many true
 differences are found, beside the range tie and unadjusted paired t tests.
 
+With dated folders it shuffles the variants' labels within each task of these
+batches instead, and judges them by their own frozen rule: every separation is
+false then.
+
 The same seed gives the same numbers on any machine and any number of cores.
 Exit code 3: the rule was wrong more often than it states, beyond chance.`,
-		Example: "  benchbatch selftest\n  benchbatch selftest --seed 7 --replicates 10000",
-		Args:    cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
-			if replicates < 1 || replicates > 1_000_000 {
-				return usageError{fmt.Errorf("--replicates %d: must be 1 to 1,000,000", replicates)}
+		Example: `  benchbatch selftest
+  benchbatch selftest --seed 7 --replicates 10000
+  benchbatch selftest batches/support-bench-v1_2026-11-30_7f3a9c`,
+		RunE: func(cmd *cobra.Command, folders []string) error {
+			if replicates < 0 || replicates > 1_000_000 {
+				return usageError{fmt.Errorf("--replicates %d: must be 1 to 1,000,000, or 0 for what takes seconds", replicates)}
 			}
 			if markdown && a.asJSON {
 				return usageError{errors.New("--markdown and --json: choose one")}
 			}
-			out, err := selftest(seed, replicates)
+			out, err := a.selftest(cmd.Context(), seed, replicates, folders)
 			if err != nil {
 				return err
 			}
@@ -88,28 +94,45 @@ Exit code 3: the rule was wrong more often than it states, beyond chance.`,
 		},
 	}
 	c.Flags().Uint64Var(&seed, "seed", 1, "of everything that is drawn")
-	c.Flags().IntVar(&replicates, "replicates", selftestReplicates, "batches drawn for each row")
+	c.Flags().IntVar(&replicates, "replicates", 0, fmt.Sprintf("batches drawn for each row (0 = %d, fewer of a large folder)", selftestReplicates))
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the tables as Markdown")
 	return c
 }
 
-// selftest runs every simulated world.
-func selftest(seed uint64, replicates int) (*selftested, error) {
+// selftest runs every simulated world, or every folder where there are any.
+func (a *App) selftest(ctx context.Context, seed uint64, replicates int, folders []string) (*selftested, error) {
 	out := &selftested{Seed: seed, Replicates: replicates, Passed: true}
-	for _, w := range worlds {
-		rule := stats.DefaultRule()
-		r, err := stats.Simulate(w.Scenario, rule, selftestKey(seed, w.size()+w.name), replicates)
+	if replicates == 0 {
+		out.Replicates = selftestReplicates
+	}
+	if len(folders) == 0 {
+		return out, out.simulate()
+	}
+	for _, dir := range folders {
+		row, err := a.shuffle(ctx, dir, seed, replicates)
 		if err != nil {
 			return nil, err
+		}
+		out.add(row)
+	}
+	return out, nil
+}
+
+func (s *selftested) simulate() error {
+	for _, w := range worlds {
+		rule := stats.DefaultRule()
+		r, err := stats.Simulate(w.Scenario, rule, selftestKey(s.Seed, w.size()+w.name), s.Replicates)
+		if err != nil {
+			return err
 		}
 		row := newSelftestRow(r, rule)
 		row.Size, row.World = w.size(), w.name
 		if w.identical() {
 			row.setOnList(r)
 		}
-		out.add(row)
+		s.add(row)
 	}
-	return out, nil
+	return nil
 }
 
 func selftestKey(seed uint64, row string) stats.Key {
@@ -126,7 +149,7 @@ func (s *selftested) err() error {
 	text := ""
 	for _, r := range s.Rows {
 		if r.Refuted {
-			text += fmt.Sprintf("\n  %s, %s: %s where %s is stated", r.Size, r.World, r.Rule.interval(), percent(r.Stated))
+			text += fmt.Sprintf("\n  %s, %s: %s where %s is stated", r.Size, r.World+r.Folder, r.Rule.interval(), percent(r.Stated))
 		}
 	}
 	if text == "" {

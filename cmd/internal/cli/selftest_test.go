@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/exporttest"
 	"github.com/benchbatch/benchbatch/export/stats"
 )
 
@@ -73,9 +76,60 @@ func TestSelftestCanFail(t *testing.T) {
 	assert.Equal(t, ExitVerdict, exitCode(out.err()))
 }
 
+// TestSelftestOfFolders: the rule of a folder judges its own batch with shuffled labels.
+func TestSelftestOfFolders(t *testing.T) {
+	s := newShellAt(t, "")
+	folder := func(b *exporttest.Synthetic) string {
+		dir, err := export.Write(t.Context(), b.Freeze(), export.Options{Out: t.TempDir(), Outputs: outputs(), Withhold: []string{"raw", "inputs"}})
+		require.NoError(t, err)
+		return dir
+	}
+	clear := exporttest.Lettered(strings.Repeat("111 ", 30), strings.Repeat("010 ", 30), strings.Repeat("000 ", 30))
+	clear.SetDecision(`{"metric":"passed","alpha":0.01}`)
+	uneven := exporttest.New(exporttest.Shape{Agents: 2, Models: 2, Tasks: 40, Repeats: 3, Seed: 4})
+	uneven.AddEvaluation(0, 4)
+	a, b := folder(clear), folder(uneven)
+	var got selftested
+	s.json(&got, "selftest", "--replicates", "200", a, b)
+	require.Len(t, got.Rows, 2)
+	for i, r := range got.Rows {
+		assert.Equal(t, []string{"3 × 30 × 3", "4 × 40 × 3, 4"}[i], r.Size)
+		assert.Equal(t, []string{filepath.Base(a), filepath.Base(b)}[i], r.Folder)
+		assert.InDelta(t, []float64{.02, .05}[i], r.Stated, 1e-12)
+		assert.Equal(t, []int{3, 6}[i], r.Equal)
+		assert.Zero(t, r.Different)
+		assert.Equal(t, 200, r.Replicates)
+		assert.Less(t, r.Rule.False, .1)
+		assert.Nil(t, r.OnList)
+	}
+	assert.True(t, got.Passed)
+	text := s.ok("selftest", "--replicates", "50", a)
+	assert.Contains(t, text.out, "Labels shuffled within each task")
+	assert.Contains(t, text.out, filepath.Base(a))
+	assert.NotContains(t, text.out, "logit")
+	assert.Contains(t, s.ok("selftest", "--replicates", "50", "--markdown", b).out, "| 4 × 40 × 3, 4 | 50 |")
+
+	short := folder(exporttest.New(exporttest.Shape{Agents: 2, Models: 1, Tasks: 12, Repeats: 2, Seed: 5}))
+	said := s.ok("selftest", "--replicates", "20", short)
+	assert.Contains(t, said.stderr, "fewer than 3 repeats")
+	assert.Contains(t, said.out, "0.0 %")
+	alone := s.run("selftest", folder(exporttest.New(exporttest.Shape{Agents: 1, Models: 1, Tasks: 12, Repeats: 3, Seed: 5})))
+	assert.Equal(t, ExitFailed, alone.code)
+	assert.Contains(t, alone.stderr, "1 variant measured")
+	require.NoError(t, os.WriteFile(filepath.Join(a, "result.json"), []byte("{}"), 0o600))
+	assert.Equal(t, ExitIntegrity, s.run("selftest", a).code)
+}
+
+func TestAffordable(t *testing.T) {
+	assert.Equal(t, selftestReplicates, affordable(2, 36, 5))
+	assert.Equal(t, 33, affordable(100, 1000, 10))
+	assert.Equal(t, 25, affordable(200, 10000, 10))
+	assert.Positive(t, affordable(0, 0, 0))
+}
+
 func TestSelftestRefuses(t *testing.T) {
 	s := newShellAt(t, "")
-	for _, args := range [][]string{{"--replicates", "0"}, {"--replicates", "1000001"}, {"--json", "--markdown"}, {"--seed", "-1"}} {
+	for _, args := range [][]string{{"--replicates", "-1"}, {"--replicates", "1000001"}, {"--json", "--markdown"}, {"--seed", "-1"}, {"no-such-folder"}} {
 		got := s.run(append([]string{"selftest"}, args...)...)
 		assert.Equal(t, ExitUsage, got.code, args)
 		assert.Empty(t, got.out)
