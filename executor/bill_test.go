@@ -52,13 +52,13 @@ func TestACostThatNobodyToldStaysUnknown(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(3, "m")
 	p.Valid = []ledger.Entry{{Identity: p.Doc.Cells[0].Identity, Batch: "parent", State: batch.StateComplete, Agent: "a", Model: "m"}}
-	b := newBudget(&ceiling, p, "parent")
+	b := newBudget(&ceiling, nil, p, "parent")
 	assert.False(t, b.admits(p.Slots[1].Cell))
 	assert.Contains(t, b.why(2), "the cost of a+m is unknown")
 
 	// One that was cut short may be tried again: nothing says what it costs.
 	p.Valid[0].State = batch.StateInterrupted
-	assert.True(t, newBudget(&ceiling, p, "parent").admits(p.Slots[1].Cell))
+	assert.True(t, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[1].Cell))
 }
 
 // With tiny spacings a waiter's timer fires while it is about to wait.

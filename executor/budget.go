@@ -16,7 +16,8 @@ import (
 // runner and judges with the worst case for what is unknown (see bill). It is not
 // safe for concurrent use.
 type budget struct {
-	ceiling  float64 // USD
+	ceiling  float64 // USD, of the batch
+	bound    string  // what sets it: budget.ceiling_usd or --max-cost
 	spent    float64 // USD, of this batch, failed evaluations included
 	reserved float64
 	byCell   map[batch.Digest]float64 // dearest known
@@ -26,12 +27,13 @@ type budget struct {
 	unknown  string  // variant whose cost stayed unknown; "" = none
 }
 
-// newBudget is nil where the spec sets no ceiling.
-func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
-	if ceiling == nil {
+// newBudget keeps the batch below its ceiling, and this run below a bound of its
+// own; it is nil where there is neither. Both are in USD.
+func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget {
+	if ceiling == nil && ofRun == nil {
 		return nil
 	}
-	b := &budget{ceiling: *ceiling, byCell: map[batch.Digest]float64{}, byModel: map[string]float64{}}
+	b := &budget{byCell: map[batch.Digest]float64{}, byModel: map[string]float64{}}
 	modelOf := map[batch.Digest]string{}
 	for _, c := range p.Doc.Cells {
 		modelOf[c.Identity.Cell] = c.Model
@@ -54,6 +56,12 @@ func newBudget(ceiling *float64, p *planner.Plan, parent string) *budget {
 				b.unknown = batch.Variant{Agent: e.Agent, Model: e.Model}.String()
 			}
 		}
+	}
+	if ceiling != nil {
+		b.ceiling, b.bound = *ceiling, "budget.ceiling_usd"
+	}
+	if ofRun != nil && (ceiling == nil || b.spent+*ofRun < *ceiling) {
+		b.ceiling, b.bound = b.spent+*ofRun, "--max-cost"
 	}
 	return b
 }
@@ -121,7 +129,7 @@ func (b *budget) reserve(c batch.Cell) func(cost *float64) {
 // why says why nothing more may start.
 func (b *budget) why(left int) string {
 	if b.unknown != "" {
-		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove budget.ceiling_usd", b.unknown, b.ceiling)
+		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove %s", b.unknown, b.ceiling, b.bound)
 	}
-	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise budget.ceiling_usd and run again", b.spent, b.ceiling, left)
+	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise %s and run again", b.spent, b.ceiling, left, b.bound)
 }

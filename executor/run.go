@@ -42,6 +42,7 @@ type Options struct {
 	MLflowEnv []string                    // given to the runner where the spec asks for it
 	AtOnce    int                         // evaluations at once over all quotas, at least 1
 	Only      func(batch.Variant) bool    // nil = all variants
+	MaxUSD    *float64                    // of this run, in USD, beside the spec's ceiling of the batch; nil = no bound
 	AllModels bool                        // a model that does not answer is an error
 	Patience  time.Duration               // how long a tracking server that is away is waited for; 0 = not at all
 	Retry     time.Duration               // between two looks whether it is back; 0 = 5 s

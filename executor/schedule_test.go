@@ -167,7 +167,7 @@ func TestTheCeilingIsKeptWithManyWorkers(t *testing.T) {
 		t.Run(fmt.Sprint(len(models)), func(t *testing.T) {
 			ceiling := 1.0
 			p := slotsOf(10, models...)
-			b := newBudget(&ceiling, p, "parent")
+			b := newBudget(&ceiling, nil, p, "parent")
 			sc := scheduleOf(order(p), specOf(nil, models...), b)
 			got := drain(sc, 8, func(planner.Slot) *float64 {
 				time.Sleep(time.Millisecond)
@@ -187,22 +187,22 @@ func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
 	id := p.Doc.Cells[0].Identity
 	p.Valid = []ledger.Entry{{Identity: id, WorstUSD: &cost, Batch: "parent"}, {Identity: id, WorstUSD: &cost, Batch: "another"}}
 	p.Ended = []ledger.Entry{{Identity: id, WorstUSD: &cost, Batch: "parent"}, {Identity: id, Batch: "another"}}
-	b := newBudget(&ceiling, p, "parent")
+	b := newBudget(&ceiling, nil, p, "parent")
 	assert.InDelta(t, 0.8, b.spent, 1e-9, "failed evaluations included, those of other batches not")
 	assert.False(t, b.admits(p.Slots[0].Cell), "0.8 + 0.4 is above the ceiling")
 	ceiling = 1.2
-	b = newBudget(&ceiling, p, "parent")
+	b = newBudget(&ceiling, nil, p, "parent")
 	assert.True(t, b.admits(p.Slots[0].Cell))
 
 	p.Ended = append(p.Ended, ledger.Entry{Identity: id, Batch: "parent", State: batch.StateInterrupted})
-	b = newBudget(&ceiling, p, "parent")
+	b = newBudget(&ceiling, nil, p, "parent")
 	assert.InDelta(t, 1.2, b.spent, 1e-9, "what a killed launcher spent is not known: the dearest is assumed")
 }
 
 func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")
-	b := newBudget(&ceiling, p, "parent")
+	b := newBudget(&ceiling, nil, p, "parent")
 	sc := scheduleOf(p.Slots, specOf(nil, "m"), b)
 	got := drain(sc, 4, func(planner.Slot) *float64 { return nil })
 	assert.Len(t, got, 1)
@@ -214,7 +214,7 @@ func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {
 func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")
-	b := newBudget(&ceiling, p, "parent")
+	b := newBudget(&ceiling, nil, p, "parent")
 	b.reserve(p.Slots[0].Cell)(usd(0.2)(p.Slots[0]))
 	b.reserve(p.Slots[1].Cell)(usd(0.1)(p.Slots[1]))
 	b.reserve(p.Slots[2].Cell)(nil)
@@ -224,7 +224,7 @@ func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
 
 func TestNoCeilingAdmitsEverything(t *testing.T) {
 	p := slotsOf(5, "m")
-	b := newBudget(nil, p, "parent")
+	b := newBudget(nil, nil, p, "parent")
 	assert.True(t, b.admits(p.Slots[0].Cell))
 	b.reserve(p.Slots[0].Cell)(nil)
 	assert.True(t, b.admits(p.Slots[1].Cell))

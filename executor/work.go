@@ -61,7 +61,7 @@ func (r *runner) stopped() bool {
 // MLflow or to disk stops new starts and is returned when all have ended; a server
 // that is merely away is waited for.
 func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
-	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.Plan, r.parent.Info.RunID)
+	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.MaxUSD, r.Plan, r.parent.Info.RunID)
 	r.sc = newSchedule(newQueue(queue, r.Resolved.Spec, r.AtOnce, r.Plan.History, b))
 	ended := make(chan struct{})
 	defer close(ended)

@@ -55,7 +55,7 @@ func TestMLflowIsAwayInMidBatch(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	faults, address := mlflowtest.NewProxy(t, s.env["MLFLOW_TRACKING_URI"])
 	s.env["MLFLOW_TRACKING_URI"] = address
-	s.env["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0" // the client itself is not patient
+	s.env["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"               // the client itself is not patient
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // with one, the first runs alone
 	until := s.env["STARTS"] + ".go"
 	s.faults(map[string]any{"until": until})

@@ -24,6 +24,7 @@ type planFlags struct {
 	fresh   []string
 	new     bool
 	measure bool
+	atOnce  int
 }
 
 func (f *planFlags) add(c *cobra.Command) {
@@ -31,6 +32,7 @@ func (f *planFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.fresh, "fresh", nil, "variants (AGENT+MODEL) whose earlier repeats are not counted")
 	c.Flags().BoolVar(&f.new, "new", false, "freeze another dated batch although this one is finished")
 	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
 }
 
 // filter checks the variants that are named, and turns --only into a test of variants.
@@ -82,11 +84,13 @@ type planned struct {
 	Counts    batch.Counts     `json:"counts"`          // not_started = missing
 	Cells     []plannedCell    `json:"cells"`
 	Estimate  planner.Estimate `json:"estimate"`
-	Running   []runningRun     `json:"running,omitempty"`
-	Ignored   []batch.Ignored  `json:"ignored"`
-	Refused   string           `json:"refused,omitempty"` // why there is no plan; with --explain
-	Changes   []batch.Change   `json:"changes,omitempty"` // with --explain
-	Since     string           `json:"changes_since,omitempty"`
+	// Forecast is how long the missing ones take under the quotas, in seconds; null = unknown.
+	Forecast *planner.Interval `json:"forecast_s"`
+	Running  []runningRun      `json:"running,omitempty"`
+	Ignored  []batch.Ignored   `json:"ignored"`
+	Refused  string            `json:"refused,omitempty"` // why there is no plan; with --explain
+	Changes  []batch.Change    `json:"changes,omitempty"` // with --explain
+	Since    string            `json:"changes_since,omitempty"`
 }
 
 // runningRun is an evaluation of the recipe that has not ended.
@@ -160,6 +164,7 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	out := &planned{Tracking: conn.client.Address(), Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Key: r.Key, Ignored: []batch.Ignored{}}
 	if p != nil {
 		out.fill(a, p, only)
+		out.Estimate, out.Forecast = expect(p, only, f.atOnce)
 	}
 	if explain != "" {
 		if err := out.explain(ctx, l, r, explain); err != nil {
@@ -174,7 +179,7 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 
 // fill takes over a plan's numbers.
 func (out *planned) fill(a *App, p *planner.Plan, only func(batch.Variant) bool) {
-	out.Counts, out.Estimate, out.Finished = p.Counts(), p.Estimate, p.Finished != nil
+	out.Counts, out.Finished = p.Counts(), p.Finished != nil
 	out.Ignored = append(out.Ignored, p.Ignored...)
 	for _, b := range []*ledger.Parent{p.Joined, p.Finished} {
 		if b != nil {
@@ -255,7 +260,7 @@ func (a *App) showPlan(p *planned) {
 	}
 	t.write(a.Stdout)
 	a.print("")
-	a.print("%s", estimateText(p.Estimate))
+	a.showEstimate(p.Estimate, p.Forecast)
 	for _, r := range p.Running {
 		text := "running: " + r.RunID + ", started " + r.Started + " by " + cmp.Or(r.Launcher, "another tool")
 		if r.Gone {
@@ -293,33 +298,6 @@ func absent(s string) string {
 		return "(absent)"
 	}
 	return s
-}
-
-// estimateText says what the missing evaluations would cost; unknown is never 0.
-func estimateText(e planner.Estimate) string {
-	if e.Evaluations == 0 {
-		return "nothing is missing: nothing would be paid"
-	}
-	cost := "cost unknown"
-	if e.CostUSD != nil {
-		cost = fmt.Sprintf("about $%.4f (likely %.4f to %.4f)", e.CostUSD.Mean, e.CostUSD.Low, e.CostUSD.High)
-		if e.UnknownCost > 0 {
-			cost += fmt.Sprintf(" and the unknown cost of %s", plural(e.UnknownCost, "evaluation"))
-		}
-	}
-	wall := "time unknown"
-	if e.WallS != nil {
-		mean, low, high := e.WallS.Wall()
-		wall = fmt.Sprintf("about %s one after another (likely %s to %s)", span(mean), span(low), span(high))
-		if e.UnknownTime > 0 {
-			wall += fmt.Sprintf(" and the unknown time of %s", plural(e.UnknownTime, "evaluation"))
-		}
-	}
-	from := ""
-	if e.Calibrated > 0 {
-		from = fmt.Sprintf("; of %d from calibration", e.Calibrated)
-	}
-	return fmt.Sprintf("missing: %s; %s; %s%s", plural(e.Evaluations, "evaluation"), cost, wall, from)
 }
 
 // manyAlike is how many runs with one reason are named one by one.

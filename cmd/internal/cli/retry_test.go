@@ -131,6 +131,46 @@ func TestTheCeilingEndsABatch(t *testing.T) {
 	assert.Len(t, s.starts(), 8)
 }
 
+// TestMuchMoneyIsNotSpentUnasked has evaluations of $6 each.
+func TestMuchMoneyIsNotSpentUnasked(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
+	s.faults(map[string]any{"cost": 0.5}) // × 12 tasks
+	var r ran
+	got := s.json(&r, "run", s.spec, "--only", "agent=quick,model=m-one")
+	assert.Equal(t, ExitIncomplete, got.code, "what nobody knows is not refused")
+	assert.Contains(t, got.stderr, "missing: 2 evaluations; cost unknown; time unknown")
+	assert.Len(t, s.starts(), 2)
+
+	p := s.plan()
+	require.Len(t, p.Estimate.Models, 2)
+	assert.Nil(t, p.Estimate.Models[0].CostUSD, "nothing is known of m-two")
+	assert.Equal(t, "m-one", p.Estimate.Models[1].Model)
+	assert.InDelta(t, 12, p.Estimate.Models[1].CostUSD.Mean, 1e-6, "what another agent paid for the model")
+	assert.Equal(t, 4, p.Estimate.UnknownCost)
+	assert.Nil(t, p.Forecast, "its time is unknown too")
+	text := s.ok("plan", s.spec).out
+	assert.Regexp(t, `m-one +2 +about \$12\.0000 \(likely 12\.0000 to 12\.0000\) +about`, text)
+	assert.Regexp(t, `m-two +4 +unknown +unknown`, text)
+	one := s.plan("--only", "model=m-one", "--at-once", "1")
+	require.NotNil(t, one.Forecast)
+	assert.InDelta(t, one.Estimate.WallS.Mean, one.Forecast.Mean, 1e-6, "one after another")
+
+	got = s.run("run", s.spec)
+	assert.Equal(t, ExitUsage, got.code)
+	assert.Contains(t, got.stderr, "it may cost more than $10.00, and there is nobody to ask")
+	assert.Contains(t, got.stderr, "--max-cost USD starts it and pays no more than that")
+	assert.Len(t, s.starts(), 2)
+
+	got = s.json(&r, "run", s.spec, "--max-cost", "7", "--at-once", "8")
+	assert.Equal(t, ExitIncomplete, got.code)
+	assert.Equal(t, batch.Counts{Planned: 8, Done: 3, NotStarted: 5}, r.Counts, "the $12 of before are not this run's")
+	assert.Contains(t, got.stderr, "5 are left: raise --max-cost and run again")
+	assert.Contains(t, got.stderr, "missing: 5 evaluations; cost about $", "what the rest would cost")
+	r = s.measure("--yes")
+	assert.Equal(t, batch.Counts{Planned: 8, Done: 8}, r.Counts)
+}
+
 // TestNoModelAnswers leaves a batch open of which nothing could be measured.
 func TestNoModelAnswers(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)

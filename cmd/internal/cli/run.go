@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,7 +25,7 @@ import (
 type runFlags struct {
 	planFlags
 	yes       bool
-	atOnce    int
+	maxCost   float64
 	state     string
 	out       string
 	allModels bool
@@ -72,7 +70,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 	}
 	f.planFlags.add(c)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before starting")
-	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
+	c.Flags().Float64Var(&f.maxCost, "max-cost", 0, "USD: start without asking, and let this run pay no more (0 = ask above $10)")
 	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
 	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
@@ -123,7 +121,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkPrograms(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
 		return nil, err
 	}
-	if err := a.confirm(ctx, p, f); err != nil {
+	if err := a.confirm(ctx, p, f, only); err != nil {
 		return nil, err
 	}
 	stop, untidy := a.tidy.offer()
@@ -132,7 +130,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	report, err := executor.Run(ctx, executor.Options{
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
-		Patience: f.patience, User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
+		Patience: f.patience, MaxUSD: maxUSD(f), User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
 	})
 	watch.Close()
 	untidy()
@@ -199,34 +197,6 @@ func (a *App) describe(p *planner.Plan, tracking string, only func(batch.Variant
 	}
 }
 
-// confirm asks before money is spent, where there is someone to ask.
-func (a *App) confirm(ctx context.Context, p *planner.Plan, f runFlags) error {
-	missing := p.Missing()
-	if len(missing) == 0 {
-		return nil
-	}
-	a.say("%s", estimateText(p.Estimate))
-	if f.yes || !a.Terminal || a.asJSON {
-		return nil
-	}
-	fmt.Fprint(a.Stderr, "start? [y/N] ")
-	answered := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
-		answered <- line
-	}()
-	var answer string
-	select {
-	case answer = <-answered:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
-		return usageError{errors.New("not started")}
-	}
-	return nil
-}
-
 // finished answers for a batch that is frozen already: nothing is started, and
 // its folder is there or is written again.
 func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, p *planner.Plan, f runFlags) (*ran, error) {
@@ -260,7 +230,7 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		case report.Stopped:
 			return out, errInterrupted
 		case report.Budget != "":
-			return out, incomplete{report.Budget + "; " + estimateText(report.Plan.Estimate)}
+			return out, incomplete{report.Budget + "\n  " + amountText(report.Plan.Estimate.Amount)}
 		case len(report.GaveUp) > 0:
 			return out, incomplete{strings.Join(report.GaveUp, "\n") + "\n  run again when they answer: the batch goes on"}
 		case out.Counts.Skipped == out.Counts.Planned:
