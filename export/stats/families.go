@@ -117,14 +117,17 @@ func (r *reading) within(tasks []int, rule Rule) bool {
 		sub.columns[v].summarise()
 	}
 	s := newScratch(len(tasks))
-	for _, c := range sub.pairs(Rule{}, Nobody) {
-		if !c.compared {
-			continue
-		}
-		sub.measure(&c, Rule{Scope: rule.Scope}, s)
-		i, method := sub.interval(&c)
-		if i == nil || method == ByTasksOnly || i.Low <= -*rule.Margin || i.High >= *rule.Margin {
-			return false
+	for a := range sub.columns {
+		for b := a + 1; b < len(sub.columns); b++ {
+			if sub.columns[a].k == 0 || sub.columns[b].k == 0 {
+				continue
+			}
+			c := contest{a: a, b: b}
+			sub.measure(&c, Rule{Scope: rule.Scope}, s)
+			i, method := sub.interval(&c)
+			if i == nil || method == ByTasksOnly || i.Low <= -*rule.Margin || i.High >= *rule.Margin {
+				return false
+			}
 		}
 	}
 	return true
