@@ -54,7 +54,7 @@ type deciding struct {
 // used, it says so in Verdict.Refused, and no data are gathered.
 func newDeciding(f *Frozen) *deciding {
 	x := &deciding{f: f, at: map[string][2]int{}, cells: make([]stats.Cell, len(f.Tasks)), values: make([]float64, 3*len(f.Tasks))}
-	x.v.Unpassed = make([]int, len(f.Plan.Cells))
+	x.v.Unpassed, x.v.Slice = make([]int, len(f.Plan.Cells)), f.Plan.Calibration != nil
 	if err := x.begin(); err != nil {
 		x.v.Refused = err.Error()
 	}

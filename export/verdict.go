@@ -16,6 +16,7 @@ type Verdict struct {
 	Refused string
 	Metric  string // score, passed or judge/ID
 	By      string // family, or "" where no verdict by family was asked for
+	Slice   bool   // the batch is a calibration: no claim about its variants stands
 	Rule    stats.Rule
 
 	*stats.Verdicts

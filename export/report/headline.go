@@ -21,6 +21,8 @@ func Headline(s *export.Summary, shown func(string) string) string {
 		return "Nothing is decided: the evidence was not read."
 	case !s.Verdict.Decided():
 		return "Nothing is decided: " + shown(s.Verdict.Refused) + "."
+	case s.Verdict.Slice:
+		return "Nothing is decided: this is a calibration."
 	}
 	return h.sentence()
 }

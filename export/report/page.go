@@ -69,6 +69,9 @@ func marks(f *export.Frozen) []document.Mark {
 	if f.Plan.Draft {
 		out = append(out, document.Mark{Word: "DRAFT", Text: say("this version may still change.")})
 	}
+	if of := f.Plan.Calibration; of != nil {
+		out = append(out, document.Mark{Word: "CALIBRATION", Text: say("a slice of %d of %d tasks. Nothing here is claimed, and no repeat counts in the batch unless the slice is the whole panel.", len(f.Tasks), of.Tasks)})
+	}
 	if f.Provisional {
 		out = append(out, document.Mark{Word: "PROVISIONAL", Text: say("the batch was not frozen.")})
 	}

@@ -89,3 +89,30 @@ func UnitsFor(pairs int, level float64) (m int, ok bool) {
 	}
 	return m, true
 }
+
+// SpreadLimits are the 95 % limits of a true standard deviation as multiples of one
+// that was estimated with df degrees of freedom, from the chi-squared distribution:
+// how far an MDE that rests on few tasks can be off. ok is false for df < 1.
+func SpreadLimits(df float64) (low, high float64, ok bool) {
+	if !(df >= 1) {
+		return 0, 0, false
+	}
+	return math.Sqrt(df / chiSquareUpper(0.025, df)), math.Sqrt(df / chiSquareUpper(0.975, df)), true
+}
+
+// chiSquareUpper is the x with P(X > x) = a, by bisection.
+func chiSquareUpper(a, df float64) float64 {
+	lo, hi := 0.0, df
+	for chiSquareTail(hi, df) > a {
+		lo, hi = hi, 2*hi
+	}
+	for range 200 {
+		mid := lo + (hi-lo)/2
+		if chiSquareTail(mid, df) > a {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}

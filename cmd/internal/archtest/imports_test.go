@@ -49,11 +49,12 @@ var packages = []struct {
 	{"export/report", []string{"export", "export/chart", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
+	{"export/calibration", []string{"export", "export/document", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
 	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
-		"export", "export/brief", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local",
+		"export", "export/brief", "export/calibration", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local",
 		"planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec",
 	}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},

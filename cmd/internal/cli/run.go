@@ -69,14 +69,20 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 		},
 	}
 	f.planFlags.add(c)
+	f.launching(c, "batches")
+	return c
+}
+
+// launching adds the flags of commands that start evaluations; out is where their
+// dated folders go.
+func (f *runFlags) launching(c *cobra.Command, out string) {
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before starting")
 	c.Flags().Float64Var(&f.maxCost, "max-cost", 0, "USD: start without asking, and let this run pay no more (0 = ask above $10)")
 	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
-	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
+	c.Flags().StringVar(&f.out, "out", out, "folder that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
 	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch")
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
-	return c
 }
 
 // ran is what `run --json` prints.
