@@ -27,7 +27,7 @@ func Decide(from *Collector, planned Planned) *Calibration {
 	c.Slice = Slice{Version: planned.Version, Of: planned.Tasks}
 	if from == nil || from.sum == nil {
 		c.Rest.UnknownCost, c.Rest.UnknownTime = c.Rest.Evaluations, c.Rest.Evaluations
-		c.say(Stop, "no_data")
+		c.say(Stop, "no_data", c.again())
 		return c.conclude()
 	}
 	c.plan = &from.f.Plan
@@ -37,7 +37,7 @@ func Decide(from *Collector, planned Planned) *Calibration {
 	v := from.sum.Verdict
 	switch {
 	case c.measured() == 0:
-		c.say(Stop, "no_data")
+		c.say(Stop, "no_data", c.again())
 	case !v.Decided():
 		c.say(Stop, "no_verdict", v.Refused)
 	default:
@@ -98,7 +98,7 @@ func (c *Calibration) judge(from *Collector, v *export.Verdict) {
 	}
 	c.spread(v)
 	if float64(c.Failures.Failed) >= failedEverywhere*float64(c.Failures.Started) {
-		c.say(Stop, "failures_everywhere", c.Failures.Failed, c.Failures.Started)
+		c.say(Stop, "failures_everywhere", c.Failures.Failed, c.Failures.Started, c.again())
 		return
 	}
 	c.aboutFailures(v)

@@ -8,9 +8,9 @@ import (
 
 // sentences are all that a calibration can say, by code.
 var sentences = map[string]document.Own{
-	"no_data":             "No evaluation of the slice counts: nothing is known, and no data is never a go. See what failed, mend it, and calibrate again with --new.",
+	"no_data":             "No evaluation of the slice counts: nothing is known, and no data is never a go. See what failed, mend it, and %s.",
 	"no_verdict":          "The decision rule can't be applied: %s.",
-	"failures_everywhere": "%d of %d task runs failed for reasons that are not the agents': mend that first, and calibrate again with --new.",
+	"failures_everywhere": "%d of %d task runs failed for reasons that are not the agents': mend that first, and %s.",
 	"tells_nothing":       "None of %d tasks tells anything apart: every score of every variant and run is the same. A batch of such tasks shows nothing: change the panel, or how it is scored.",
 
 	"unmeasured":          "No repeat of %s counts: mend or exclude what does not answer.",
@@ -48,6 +48,14 @@ const (
 	needUnits   = document.Own("More independent tasks or families come first.")
 	needOther   = document.Own("No number of repeats or tasks helps: spread the runs over days, or declare a wider margin.")
 )
+
+// again says how to calibrate once more: a frozen calibration stays what it is.
+func (c *Calibration) again() document.Own {
+	if c.plan == nil {
+		return "calibrate again"
+	}
+	return "calibrate again with --new"
+}
 
 // say adds a reason.
 func (c *Calibration) say(w Verdict, code string, args ...any) {

@@ -88,6 +88,9 @@ func (a *App) calibrate(ctx context.Context, conn *connection, whole *spec.Resol
 	if ran == nil || !answers(ran, err) {
 		return nil, err
 	}
+	if !ran.Frozen {
+		a.say("%s", cleanLine(err.Error()))
+	}
 	p, err := a.planWhole(ctx, conn, whole)
 	if err != nil {
 		return nil, err
@@ -117,10 +120,10 @@ func (c *calibrated) err() error {
 }
 
 // answers says whether the slice has come to an end that can be judged: it is frozen,
-// or no model answered at all.
+// or there is no repeat at all.
 func answers(r *ran, err error) bool {
 	var part incomplete
-	return err == nil || errors.As(err, &part) && (r.Frozen || r.Counts.Skipped == r.Counts.Planned)
+	return err == nil || errors.As(err, &part) && (r.Frozen || r.Counts.Done+r.Counts.Reused == 0)
 }
 
 // planWhole plans the batch that the slice is of. Nothing is started.

@@ -133,7 +133,7 @@ func (s *shell) showsCalibration(c calibrated) {
 	for _, name := range []string{"report.md", "README.md"} {
 		text, err := os.ReadFile(filepath.Join(c.Folder, name))
 		require.NoError(s.t, err)
-		assert.Contains(s.t, string(text), "**CALIBRATION: a slice of 5 tasks of 12.")
+		assert.Contains(s.t, string(text), "**CALIBRATION**: a slice of 5 of 12 tasks.")
 		assert.Contains(s.t, string(text), "Nothing is decided: this is a calibration.")
 	}
 	var plan batch.Plan
@@ -152,24 +152,32 @@ func TestCalibrationWithoutData(t *testing.T) {
 	assert.Equal(t, ExitVerdict, got.code, got.stderr)
 	assert.Equal(t, calibration.Stop, c.Verdict)
 	assert.Equal(t, []string{"stop no_data"}, codes(c))
-	assert.Equal(t, 12, c.Counts.Failed)
+	assert.Contains(t, c.Reasons[0].Text, "mend it, and calibrate again.")
+	assert.Empty(t, c.Folder)
+	assert.Contains(t, got.stderr, "3 evaluations in a row failed at its provider")
 	assert.Contains(t, got.stderr, "Stop: do not start the batch.")
+	assert.Contains(t, s.run("calibrate", s.spec).out, "No evaluation of the slice counts")
 
-	// Frozen is frozen: another one is asked for.
+	// The provider is back: the same calibration goes on.
 	s.faults(nil)
-	assert.Equal(t, ExitVerdict, s.json(&c, "calibrate", s.spec).code)
-	assert.Equal(t, calibration.Stop, c.Verdict)
-	got = s.json(&c, "calibrate", s.spec, "--new")
+	s.json(&c, "calibrate", s.spec)
 	assert.Equal(t, calibration.Change, c.Verdict)
 	assert.Equal(t, batch.Counts{Planned: 12, Done: 12}, c.Counts)
 
-	// A model that answers nothing is one to mend or exclude.
+	// Frozen with half of it failed: another one is asked for.
 	s.faults(map[string]any{"m-two": 9})
-	s.edit("benchmark.yaml", "repeats: 2", "repeats: 2\ncalibration: {repeats: 2, tasks: [T-01, T-05, T-09]}")
+	s.edit("benchmark.yaml", "repeats: 2", "repeats: 2\ncalibration: {repeats: 2, tasks: [T-01, T-05, T-09], variants: [quick+m-one, quick+m-two]}")
 	got = s.json(&c, "calibrate", s.spec)
-	assert.Equal(t, calibration.Stop, c.Verdict, "half of everything failed")
-	assert.Equal(t, "stop failures_everywhere", codes(c)[0])
-	assert.Equal(t, ExitVerdict, got.code)
+	assert.Equal(t, ExitVerdict, got.code, got.stderr)
+	assert.Equal(t, []string{"stop failures_everywhere"}, codes(c))
+	assert.Equal(t, batch.Counts{Planned: 4, Done: 2, Failed: 2}, c.Counts)
+	s.faults(nil)
+	s.json(&c, "calibrate", s.spec)
+	assert.Equal(t, calibration.Stop, c.Verdict)
+	assert.Contains(t, c.Reasons[0].Text, "calibrate again with --new")
+	s.json(&c, "calibrate", s.spec, "--new")
+	assert.Equal(t, calibration.Change, c.Verdict)
+	assert.Equal(t, batch.Counts{Planned: 4, Reused: 2, Done: 2}, c.Counts)
 }
 
 // TestCalibrationOfTheWholePanel: what is the same measurement is not paid twice.
