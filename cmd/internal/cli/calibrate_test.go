@@ -78,7 +78,7 @@ func TestCalibrate(t *testing.T) {
 	require.NotNil(t, p.Estimate.CostUSD)
 	assert.InDelta(t, 16*12*0.001, p.Estimate.CostUSD.Mean, 1e-6)
 	assert.Equal(t, 16, p.Estimate.Calibrated)
-	assert.Contains(t, s.ok("plan", s.spec).out, "16 of them estimated from calibration")
+	assert.Contains(t, s.ok("plan", s.spec).out, "of 16 from calibration")
 
 	// It takes no label, and is no look.
 	evaluations, parents := s.history()
