@@ -58,6 +58,7 @@ It ends with go, change or stop. Exit codes: 0 go, 1 failed, 2 usage or spec err
 	}
 	c.Flags().BoolVar(&f.new, "new", false, "freeze another calibration although this one is finished")
 	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
 	f.launching(c, "calibrations")
 	return c
 }
