@@ -39,6 +39,7 @@ type deciding struct {
 	f       *Frozen
 	d       decision
 	v       Verdict
+	batch   stats.Batch // without cells
 	filling *stats.Filling
 	judges  []stats.Judge
 	at      map[string][2]int // run id → variant and run
@@ -80,6 +81,7 @@ func (x *deciding) begin() error {
 		b.Tasks = append(b.Tasks, stats.Task{ID: x.f.Tasks[i].ID, Family: x.f.Tasks[i].Family})
 	}
 	var err error
+	x.batch = b
 	x.filling, err = stats.Begin(b)
 	return err
 }
@@ -191,6 +193,14 @@ func (x *deciding) add(e *Evidence) {
 	if x.filling == nil || x.v.Refused != "" {
 		return
 	}
+	at := x.fill(e)
+	if err := x.filling.Run(at[0], at[1], x.cells); err != nil {
+		x.v.Refused = err.Error()
+	}
+}
+
+// fill says in cells what an evaluation is worth to the statistics, and where it stands.
+func (x *deciding) fill(e *Evidence) [2]int {
 	at := x.at[e.RunID]
 	for i := range x.cells {
 		x.cells[i] = stats.Cell{Votes: x.cells[i].Votes[:0]}
@@ -206,9 +216,7 @@ func (x *deciding) add(e *Evidence) {
 			x.v.Unpassed[at[0]]++
 		}
 	}
-	if err := x.filling.Run(at[0], at[1], x.cells); err != nil {
-		x.v.Refused = err.Error()
-	}
+	return at
 }
 
 // cell says what an outcome is worth to the statistics.
@@ -303,7 +311,9 @@ func (x *deciding) vote(c *stats.Cell, v *outcome.Vote) {
 		j = len(x.judges)
 		judge := stats.Judge{ID: v.Name, Family: modelName(v.Model)}
 		x.judges = append(x.judges, judge)
-		x.filling.Judge(judge)
+		if x.filling != nil {
+			x.filling.Judge(judge)
+		}
 	}
 	if slices.ContainsFunc(c.Votes, func(o stats.Vote) bool { return o.Judge == j }) {
 		return // the first vote of a judge counts

@@ -43,6 +43,7 @@ type Bridge struct {
 	Drift      *Mean     // of the reference, second batch - first
 	PLink      *float64  // TOST of |drift| < margin
 	Difference *Mean     // of differences: (new - old) - drift; nil = not comparable
+	P          *float64  // two-sided, of no difference of differences; nil = not comparable
 	Raw        *float64  // new - old; nil unless Linked
 	Anchors    []float64 // by anchor: p of its own drift, Holm-adjusted; 1 = no spread to test against
 }
@@ -66,7 +67,7 @@ func BridgeOf(anchors []Anchor, panel int, families bool, margin, alpha float64)
 	z, _ := MeanOf(drift, nil, -1, 1)
 	e, _ := MeanOf(did, nil, -2, 2)
 	b := Bridge{Link: DriftUnresolved, Drift: &z, Difference: &e, Anchors: anchorDrifts(anchors)}
-	b.PLink = ptr(linkP(drift, z, margin))
+	b.PLink, b.P = ptr(linkP(drift, z, margin)), ptr(changeP(did, e))
 	switch {
 	case significant(*b.PLink, alpha):
 		b.Link, b.Raw = Linked, ptr(average(raw))
@@ -86,6 +87,25 @@ func linkP(drift []float64, z Mean, margin float64) float64 {
 	}
 	t := test{v: math.Max(*z.SE**z.SE, nought*nought), df: z.DF}
 	return p.boundP(t, margin-math.Abs(z.Value))
+}
+
+// changeP tests a mean difference of anchors by t, and where few of them differ by
+// sign flips too, as step 3 does for pairs. Without any spread the flips decide.
+func changeP(d []float64, m Mean) float64 {
+	different := 0
+	for _, v := range d {
+		if math.Abs(v) >= nought {
+			different++
+		}
+	}
+	p := 0.0
+	if *m.SE >= nought {
+		p = studentTwoSided(m.Value / *m.SE, m.DF)
+	}
+	if flip, ok := SignFlip(d); ok && (len(d) < 30 || different < 12) {
+		p = math.Max(p, flip)
+	}
+	return p
 }
 
 // anchorDrifts tests each anchor's own drift by Welch's t on its runs.

@@ -29,6 +29,11 @@ func (r *reading) apart(a, b int) bool {
 	if !r.timed {
 		return false
 	}
-	x, y := r.columns[a].started, r.columns[b].started
-	return len(x) > 0 && len(y) > 0 && (lonely(x, y) > 1 || lonely(y, x) > 1)
+	return Apart(r.columns[a].started, r.columns[b].started)
+}
+
+// Apart is step 5a for the runs of two sides by when they started: more than one run
+// of either side has none of the other within 24 hours. Sides without a run are never apart.
+func Apart(a, b []time.Time) bool {
+	return len(a) > 0 && len(b) > 0 && (lonely(a, b) > 1 || lonely(b, a) > 1)
 }

@@ -240,6 +240,7 @@ func TestT21Anchors(t *testing.T) {
 		anchors[i] = Anchor{RefOld: Measured{Mean: ref1[i]}, RefNew: Measured{Mean: ref2[i]}, Old: Measured{Mean: older[i]}, New: Measured{Mean: newer[i]}}
 	}
 	b := BridgeOf(anchors, 50, true, .05, .025)
+	near6(t, .0078125, b.P) // t gives .000203, eight flips of one sign 2^-7
 	assert.Equal(t, DriftUnresolved, b.Link)
 	assert.InDelta(t, -.06, b.Drift.Value, digits)
 	assert.InDelta(t, -.129110, b.Drift.Interval.Low, digits)

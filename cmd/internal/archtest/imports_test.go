@@ -48,6 +48,7 @@ var packages = []struct {
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
 	{"export/report", []string{"export", "export/chart", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
+	{"export/compare", []string{"export", "export/stats", "planner/batch"}},
 	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
 	{"export/calibration", []string{"export", "export/document", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
