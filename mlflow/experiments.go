@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // GetExperimentByName finds an experiment, soft-deleted ones included: see LifecycleStage. ErrNotFound if there is none.
@@ -144,4 +145,39 @@ func (c *Client) SetExperimentTag(ctx context.Context, experimentID, key, value 
 		Value        string `json:"value"`
 	}{experimentID, key, value}
 	return c.call(ctx, experimentsSetTag, nil, in, nil)
+}
+
+// DeleteExperimentTag removes a tag of an experiment; one that is not there is no error. Servers before 3.x can't, which is an error of
+// kind ErrUnsupported: there the tag can only be overwritten.
+func (c *Client) DeleteExperimentTag(ctx context.Context, experimentID, key string) error {
+	op := experimentsDeleteTag.name
+	if err := checkID(op, "the experiment's id", experimentID); err != nil {
+		return err
+	}
+	if err := checkKey(op, "experiment tag", key); err != nil {
+		return err
+	}
+	in := struct {
+		ExperimentID string `json:"experiment_id"`
+		Key          string `json:"key"`
+	}{experimentID, key}
+	err := c.call(ctx, experimentsDeleteTag, nil, in, nil)
+	var e *Error
+	switch {
+	case !errors.As(err, &e) || e.Status != http.StatusNotFound:
+		return err
+	case errors.Is(err, ErrNotFound):
+		return c.absent(ctx, experimentID, key, err)
+	}
+	e.Kind, e.Message, e.Remedy = ErrUnsupported, "the server can't remove an experiment's tag", "overwrite it, or use MLflow 3"
+	return e
+}
+
+// absent turns the refusal to delete a tag into none where the experiment is there and the tag is not.
+func (c *Client) absent(ctx context.Context, experimentID, key string, refusal error) error {
+	e, err := c.GetExperiment(ctx, experimentID)
+	if err == nil && !slices.ContainsFunc(e.Tags, func(t Tag) bool { return t.Key == key }) {
+		return nil
+	}
+	return errors.Join(refusal, err)
 }

@@ -38,6 +38,8 @@ var (
 	experimentsCreate = route{"experiments/create", http.MethodPost, "/api/2.0/mlflow/experiments/create", create}
 	experimentsDelete = route{"experiments/delete", http.MethodPost, "/api/2.0/mlflow/experiments/delete", set}
 	experimentsSetTag = route{"experiments/set-experiment-tag", http.MethodPost, "/api/2.0/mlflow/experiments/set-experiment-tag", set}
+	// Came with 3.x. A repeat may find the tag gone, which is what was wanted.
+	experimentsDeleteTag = route{"experiments/delete-experiment-tag", http.MethodPost, "/api/2.0/mlflow/experiments/delete-experiment-tag", set}
 
 	// The server makes a new run for every request: looked up by unique tag before it is repeated.
 	runsCreate = route{"runs/create", http.MethodPost, "/api/2.0/mlflow/runs/create", create}

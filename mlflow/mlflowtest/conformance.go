@@ -28,6 +28,7 @@ func RunConformance(t *testing.T, address string, version Version) {
 		{"experiments", conformExperiments},
 		{"experiment names exist once", conformExperimentRace},
 		{"deleted experiments keep their name", conformLock},
+		{"experiment tags", conformExperimentTags},
 		{"runs", conformRuns},
 		{"deleted runs", conformDeletedRuns},
 		{"status", conformStatus},

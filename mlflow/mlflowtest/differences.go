@@ -18,6 +18,7 @@ var differences = map[string]difference{
 	"workspace header: status":        {500, 200, "2.22 knows no workspaces and ignores the header; the client's message says to unset it"},
 	"cut-off upload: kept":            {false, true, "2.22 stores what arrived; CheckArtifacts compares sizes"},
 	"101 equal metrics again: status": {200, 400, "2.22 recognises 100 in one request; the client sends a refused batch again in pieces"},
+	"delete-experiment-tag: status":   {200, 404, "came with 3.x; the client says that it is not supported, and the tag is overwritten"},
 	"artifact put: body":              {"", "{}", "the client takes both"},
 }
 

@@ -93,23 +93,24 @@ func (q request) read(f fields) { _ = f.fill(q.message) }
 type handler func(f *Fake, q request) (any, error)
 
 var handlers = map[string]handler{
-	"POST experiments/create":             (*Fake).createExperiment,
-	"GET experiments/get-by-name":         (*Fake).getExperimentByName,
-	"GET experiments/get":                 (*Fake).getExperiment,
-	"POST experiments/search":             (*Fake).searchExperiments,
-	"POST experiments/set-experiment-tag": (*Fake).setExperimentTag,
-	"POST experiments/delete":             (*Fake).deleteExperiment,
-	"POST experiments/restore":            (*Fake).restoreExperiment,
-	"POST runs/create":                    (*Fake).createRun,
-	"GET runs/get":                        (*Fake).getRun,
-	"POST runs/update":                    (*Fake).updateRun,
-	"POST runs/delete":                    (*Fake).deleteRun,
-	"POST runs/restore":                   (*Fake).restoreRun,
-	"POST runs/search":                    (*Fake).searchRuns,
-	"POST runs/set-tag":                   (*Fake).setRunTag,
-	"POST runs/log-batch":                 (*Fake).logBatch,
-	"POST runs/log-inputs":                (*Fake).logInputs,
-	"GET artifacts/list":                  (*Fake).listArtifacts,
+	"POST experiments/create":                (*Fake).createExperiment,
+	"GET experiments/get-by-name":            (*Fake).getExperimentByName,
+	"GET experiments/get":                    (*Fake).getExperiment,
+	"POST experiments/search":                (*Fake).searchExperiments,
+	"POST experiments/set-experiment-tag":    (*Fake).setExperimentTag,
+	"POST experiments/delete-experiment-tag": (*Fake).deleteExperimentTag,
+	"POST experiments/delete":                (*Fake).deleteExperiment,
+	"POST experiments/restore":               (*Fake).restoreExperiment,
+	"POST runs/create":                       (*Fake).createRun,
+	"GET runs/get":                           (*Fake).getRun,
+	"POST runs/update":                       (*Fake).updateRun,
+	"POST runs/delete":                       (*Fake).deleteRun,
+	"POST runs/restore":                      (*Fake).restoreRun,
+	"POST runs/search":                       (*Fake).searchRuns,
+	"POST runs/set-tag":                      (*Fake).setRunTag,
+	"POST runs/log-batch":                    (*Fake).logBatch,
+	"POST runs/log-inputs":                   (*Fake).logInputs,
+	"GET artifacts/list":                     (*Fake).listArtifacts,
 }
 
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +147,7 @@ func (f *Fake) serveCall(w http.ResponseWriter, r *http.Request) {
 		path, found = strings.CutPrefix(r.URL.Path, "/ajax-api/2.0/mlflow/")
 	}
 	handle := handlers[r.Method+" "+path]
-	if !found || handle == nil {
+	if !found || handle == nil || f.version == Oldest && path == "experiments/delete-experiment-tag" {
 		writePage(w, http.StatusNotFound, "Not Found")
 		return
 	}

@@ -1,6 +1,7 @@
 package mlflowtest
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
@@ -95,7 +96,7 @@ func (f *Fake) runPath(id, p string) (string, error) {
 }
 
 func (f *Fake) serveRunArtifact(w http.ResponseWriter, r *http.Request) {
-	p, err := f.runPath(r.URL.Query().Get("run_id"), r.URL.Query().Get("path"))
+	p, err := f.runPath(cmp.Or(r.URL.Query().Get("run_id"), r.URL.Query().Get("run_uuid")), r.URL.Query().Get("path"))
 	if err != nil {
 		writeFailure(w, err)
 		return

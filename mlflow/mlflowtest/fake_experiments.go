@@ -107,6 +107,21 @@ func (f *Fake) setExperimentTag(q request) (any, error) {
 	return struct{}{}, nil
 }
 
+func (f *Fake) deleteExperimentTag(q request) (any, error) {
+	var key string
+	q.read(fields{"key": text(&key)})
+	e, err := f.namedExperiment(q)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(e.tags, func(t mlflow.Tag) bool { return t.Key == key })
+	if at < 0 {
+		return nil, missing("No tag with name: " + key + " in experiment with id " + e.id)
+	}
+	e.tags = slices.Delete(e.tags, at, at+1)
+	return struct{}{}, nil
+}
+
 func (f *Fake) deleteExperiment(q request) (any, error)  { return f.flipExperiment(q, true) }
 func (f *Fake) restoreExperiment(q request) (any, error) { return f.flipExperiment(q, false) }
 

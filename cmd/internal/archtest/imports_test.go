@@ -33,6 +33,7 @@ var packages = []struct {
 	{"export/stats", nil},
 	{"export/terminal", []string{"export/escape"}},
 	{"mlflow", nil},
+	{"mlflow/views", []string{"mlflow"}},
 	{"mlflow/local", []string{"mlflow"}},
 	{"mlflow/mlflowtest", []string{"mlflow", "mlflow/local"}},
 	{"planner/batch", nil},
