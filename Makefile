@@ -15,7 +15,7 @@ ALONE    := $(PYTHON) -c 'import fcntl, subprocess, sys; f = open(sys.argv[1], "
 
 .DEFAULT_GOAL := build
 
-.PHONY: help build mlflow mlflow-all readers browser demo test lint bench clean
+.PHONY: help build mlflow mlflow-all readers browser postgres demo test races lint bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,13 +38,20 @@ readers: ## DuckDB, Polars, pyarrow, pandas and SciPy in .readers/, to check the
 browser: ## Chromium, to look at pages and charts with
 	@scripts/install-chromium.sh
 
+postgres: mlflow ## PostgreSQL, and what MLflow talks to it with in .postgres/
+	@$(ALONE) .postgres.lock scripts/install-postgres.sh $(MLFLOW)
+
 demo: build mlflow ## the whole job on the bundled benchmark, in demo/
 	mkdir -p demo
 	cd demo && BENCHBATCH_MLFLOW='$(CURDIR)/.mlflow/$(MLFLOW)/bin/mlflow' ../bin/benchbatch demo
 
-test: mlflow-all readers browser ## all tests, against real MLflow servers and a real browser; a skipped test fails
+test: mlflow-all readers browser postgres ## all tests, against real MLflow servers and a real browser; a skipped test fails
 	go vet ./...
 	go run ./scripts/gotest ./... -- -race $(PARALLEL)
+
+RACES ?= 1000
+races: mlflow-all postgres ## 32 launchers race for one repeat, RACES=1000 times on SQLite and on PostgreSQL
+	go test ./planner/claim -run '^TestRaces$$' -v -count 1 -timeout 4h -races $(RACES)
 
 lint: ## formatting, tidy modules, vet, golangci-lint
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:" $$unformatted >&2; exit 1; }

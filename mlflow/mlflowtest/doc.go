@@ -3,7 +3,7 @@
 //
 //   - [NewFake] starts the in-memory server, swallowing what MLflow swallows.
 //   - [Faults] lose answers, cut bodies, redirect, refuse: in front of the fake (Fake.Inject) or of a real server ([NewProxy]).
-//   - [Real] gives a real server of a pinned version; a package that uses it calls [Main] from its TestMain.
-//   - [RunConformance] is what the fake and the real servers of all supported versions pass.
+//   - [Real] gives a real server of a pinned version; a package that uses it calls [Main] from its TestMain. [RealOnPostgres] keeps its runs in PostgreSQL.
+//   - [RunConformance] is what the fake and the real servers of all supported versions pass, [RunRaces] its part that depends on the database.
 //   - [Client], [Experiment] and [Post] save tests the preliminaries.
 package mlflowtest

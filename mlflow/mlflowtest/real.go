@@ -31,11 +31,13 @@ var (
 func Main(m *testing.M) {
 	inMain = true
 	code := m.Run()
+	err := onPostgres.stop()
 	for _, r := range shared {
-		if err := r.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
+		err = errors.Join(err, r.stop())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
