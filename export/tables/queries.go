@@ -20,7 +20,7 @@ var queries embed.FS
 // version of its texts.
 const (
 	QueriesName   = "queries"
-	QueriesFormat = 2
+	QueriesFormat = 3
 )
 
 // Queries makes the ready questions. They are text of the tool and not of the

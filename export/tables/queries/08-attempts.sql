@@ -1,6 +1,5 @@
--- Tries that were not accepted: how many, why, and what they cost.
-SELECT variant, state, count(*) AS attempts, round(sum(cost_usd), 4) AS cost_usd_at_least, count(*) - count(cost_usd) AS of_unknown_cost
-FROM 'tables/attempts.parquet'
-WHERE NOT accepted
-GROUP BY variant, state
+-- What failed attempts cost: tries that ended for reasons that are not the agent's. With unknown costs the sum is a lower bound.
+SELECT variant, state, attempts, accepted, cost_usd AS cost_usd_at_least, cost_unknown AS of_unknown_cost
+FROM 'tables/reliability.parquet'
+WHERE failure AND attempts > 0
 ORDER BY variant, attempts DESC, state;

@@ -1,7 +1,7 @@
 """Reads the tables of dated folders with DuckDB, Polars, pyarrow and pandas, and prints what they hold as JSON.
 
 readers.py query SQL        rows of a question, asked in the current folder
-readers.py queries          number of rows of each queries/*.sql of the current folder
+readers.py queries          rows of each queries/*.sql of the current folder
 readers.py tables GLOB      for each reader: rows, columns, nulls and sums of all files that match, read as one table
 """
 import glob
@@ -23,7 +23,7 @@ def query(sql):
 
 
 def queries():
-    return {path.name: len(duckdb.sql(path.read_text()).fetchall()) for path in sorted(pathlib.Path("queries").glob("*.sql"))}
+    return {path.name: query(path.read_text()) for path in sorted(pathlib.Path("queries").glob("*.sql"))}
 
 
 def summary(rows, columns):
@@ -69,4 +69,4 @@ def tables(pattern):
     return {"duckdb": by_duckdb(pattern), "polars": by_polars(pattern), "pyarrow": by_pyarrow(pattern), "pandas": by_pandas(pattern)}
 
 
-json.dump({"query": query, "queries": queries, "tables": lambda *patterns: {p: tables(p) for p in patterns}}[sys.argv[1]](*sys.argv[2:]), sys.stdout)
+json.dump({"query": query, "queries": queries, "tables": lambda *patterns: {p: tables(p) for p in patterns}}[sys.argv[1]](*sys.argv[2:]), sys.stdout, default=str)
