@@ -48,6 +48,9 @@ func (b *Budget) Reserve(ctx context.Context, usd float64) (*Reservation, error)
 	}
 	b.taking.Lock()
 	defer b.taking.Unlock()
+	if err := b.member.confirm(ctx); err != nil { // else an heir may have the tranches
+		return nil, err
+	}
 	for {
 		b.mu.Lock()
 		need := amount - b.pool()

@@ -32,7 +32,7 @@ type Holder struct {
 	Session  string
 	Since    time.Time // server's time, UTC
 	Until    time.Time // when its lease ends unless it is renewed; server's time, UTC
-	Lapsed   bool      // it is overdue, and may be taken over within a heartbeat's interval
+	Lapsed   bool      // it is overdue, and may be taken over after half a lease
 }
 
 func (h Holder) String() string {

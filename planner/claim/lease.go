@@ -47,23 +47,11 @@ func (l *Lease) Confirm(ctx context.Context) error {
 	if err := l.state(); err != nil {
 		return err
 	}
-	m := l.member
-	now, err := m.book.now()
-	if err != nil {
-		return err
+	err := l.member.confirm(ctx)
+	if lost := l.state(); lost != nil {
+		return lost
 	}
-	m.mu.Lock()
-	sure := now.Before(m.sure)
-	m.mu.Unlock()
-	if !sure {
-		if err := m.Beat(ctx); err != nil {
-			if lost := l.state(); lost != nil {
-				return lost
-			}
-			return err
-		}
-	}
-	return l.state()
+	return err
 }
 
 // state is why the lease is lost, nil where it is not known to be.

@@ -23,7 +23,7 @@ const (
 // Options say who joins.
 type Options struct {
 	Launcher string        // who this is, as people read it and Gone is given it: host, process
-	TTL      time.Duration // how long a lease holds after its last heartbeat; 0 = DefaultTTL, at least MinTTL
+	TTL      time.Duration // how long a lease holds after its last heartbeat; 0 = DefaultTTL, at least MinTTL; the same for all who meet
 
 	// Gone, if not nil, says whether a launcher is known for sure to be dead, as a
 	// process of this machine can be. It is not waited for.
@@ -35,6 +35,8 @@ type Member struct {
 	book    *Book
 	opt     Options
 	session string
+
+	confirming sync.Mutex
 
 	mu    sync.Mutex
 	view  *view
@@ -73,6 +75,10 @@ func (m *Member) Session() string { return m.session }
 // Interval is how often Keep sends a heartbeat: three times a lease.
 func (m *Member) Interval() time.Duration { return m.opt.TTL / 3 }
 
+// grace is for how long somebody must have been seen overdue: more than an interval,
+// in which whoever is alive renews his lease as soon as the server is there.
+func (m *Member) grace() time.Duration { return m.opt.TTL / 2 }
+
 // Beat renews the lease of everything this member holds, and learns what it lost: two calls.
 func (m *Member) Beat(ctx context.Context) error {
 	m.mu.Lock()
@@ -100,6 +106,23 @@ func (m *Member) Beat(ctx context.Context) error {
 	orphans := m.orphans()
 	m.mu.Unlock()
 	return m.releaseOrphans(ctx, orphans)
+}
+
+// confirm sends a heartbeat where the last one that succeeded is overdue.
+func (m *Member) confirm(ctx context.Context) error {
+	m.confirming.Lock() // one heartbeat does for all
+	defer m.confirming.Unlock()
+	now, err := m.book.now()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	sure := now.Before(m.sure)
+	m.mu.Unlock()
+	if sure {
+		return nil
+	}
+	return m.Beat(ctx)
 }
 
 // trouble makes errors of the ledger run clear. One that is gone for good took all claims along.

@@ -7,7 +7,7 @@ import (
 )
 
 // Slot takes one of a quota's slots 1 to atOnce, or says who has them (*Full). Keep
-// it while there is work for it, and Release it then.
+// it while there is work for it, Confirm it before each start, and Release it then.
 func (m *Member) Slot(ctx context.Context, quota string, atOnce int) (*Lease, error) {
 	if quota == "" || atOnce < 1 {
 		return nil, fmt.Errorf("quota %q with %d slots: a name and at least one slot are wanted", quota, atOnce)

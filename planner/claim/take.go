@@ -147,7 +147,7 @@ func (m *Member) over(h Holder) (over, sure bool) {
 	if m.view.beats[h.Session].left || m.opt.Gone != nil && h.Launcher != "" && m.opt.Gone(h.Launcher) {
 		return true, true
 	}
-	return m.vigil.lapsed(h.Session, h.Until, m.Interval()), false
+	return m.vigil.lapsed(h.Session, h.Until, m.grace()), false
 }
 
 // win enters what was claimed.
