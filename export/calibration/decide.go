@@ -177,6 +177,9 @@ func (c *Calibration) spread(v *export.Verdict) {
 	if c.fewUnits() { // that the batch detects little is not the tasks' doing
 		mde = &c.Power.noise
 	}
+	if mde != nil && len(means) > 0 && 1-slices.Min(means) <= *mde && slices.Max(means) <= *mde {
+		mde = nil // neither end is near: the batch detects next to nothing
+	}
 	c.Panel.Spread = stats.SpreadOf(means, mde).String()
 }
 
