@@ -3,6 +3,7 @@ package claim_test
 import (
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,32 +93,26 @@ func TestKilledDuringElection(t *testing.T) {
 		for name, fault := range map[string]mlflowtest.Act{"before": mlflowtest.Drop, "after": mlflowtest.LoseAnswer} {
 			t.Run(route+" "+name, func(t *testing.T) {
 				w := newTable(t)
-				killed := 0
+				var killed atomic.Bool
 				kill := func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-					killed++
+					killed.Store(true)
 					fault(rw, r, next)
 				}
 				w.fake.Inject(mlflowtest.Fault{Route: route, Times: 1, Do: kill})
-				w.fake.Inject(mlflowtest.Fault{Skip: 0, Times: 100, Do: dieAfter(&killed, mlflowtest.Drop)})
+				w.fake.Inject(mlflowtest.Fault{Do: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+					if killed.Load() { // nothing is heard of the dead
+						panic(http.ErrAbortHandler)
+					}
+					next.ServeHTTP(rw, r)
+				}})
 				_, _ = claim.OpenRecipe(ctx, w.client(impatient), w.experiment, recipe, "support-bench v1")
-				require.Positive(t, killed)
+				require.True(t, killed.Load())
 				w.fake.Clear()
 				elect(t, w, 4)
 				assert.Equal(t, mlflow.StageDeleted, w.lock().LifecycleStage)
 				assert.Equal(t, mlflow.StatusFinished, w.run().Info.Status)
 			})
 		}
-	}
-}
-
-// dieAfter lets nothing through once something was killed.
-func dieAfter(killed *int, then mlflowtest.Act) mlflowtest.Act {
-	return func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		if *killed > 0 {
-			then(rw, r, next)
-			return
-		}
-		next.ServeHTTP(rw, r)
 	}
 }
 

@@ -5,24 +5,36 @@
 //
 // # Order of use
 //
-// OpenRecipe or OpenQuotas finds the ledger run, or has it elected. Join makes this
-// process a Member of it. Keep renews its lease in the background, with two calls an
-// interval however many claims it holds. Then, for each evaluation:
+// Once a process:
 //
-//	answers, err := member.Claim(ctx, claim.Want{Cell: cell, Slot: 3, Past: known})
-//	lease := answers[0].Won                // nil: somebody else holds it, or it is done
-//	if lease.Before != nil { … }           // look whether its launcher logged a result before it died
-//	ctx, cancel := lease.Context(ctx)      // ends when the claim is lost: end the runner
-//	…                                      // measure
-//	err = lease.Confirm(ctx)               // ErrLost: log the evaluation as superseded, with its cost
-//	…                                      // log the evaluation
-//	err = lease.Done(ctx, runID)           // or lease.Release(ctx, reason): the next claimant need not wait
+//	book, err := claim.OpenRecipe(ctx, client, experimentID, recipe, "support-bench v1")
+//	member, err := book.Join(ctx, claim.Options{Launcher: name, Gone: gone}) // gone: dead processes of this machine
+//	go member.Keep(ctx, report)                                             // renews the lease of all that is held
+//	quotas, err := claim.OpenQuotas(ctx, client, experimentID)              // joined and kept likewise
+//	budget, err := member.Budget(parentRunID, ceilingUSD, ceilingUSD/50)
+//	estates, err := budget.Inherit(ctx)                                     // of the dead: SettleEstate with what their runs cost
+//	defer member.Leave(ctx)                                                 // after budget.Return
 //
-// Leave at the end frees at once whatever is still held.
+// For each evaluation, what is cheap to give back first:
 //
-// A claim is one call and its end another; Confirm costs nothing while heartbeats
-// succeed. A loser spends nothing: it learns who holds the repeat, since when, and
-// till when.
+//	slot, err := quotaMember.Slot(ctx, "cerebras", 2) // *Full: others have it; kept from one evaluation to the next
+//	money, err := budget.Reserve(ctx, price)          // *Ceiling: end tidily
+//	answers, err := member.Claim(ctx, claim.Want{Cell: cell, Slot: 3, Past: past})
+//	lease := answers[0].Won                           // nil: somebody else holds it, or it is done
+//	if lease.Before != nil { … }                      // look whether its launcher logged a result before it died
+//	ctx, cancel := lease.Context(ctx)                 // ends when the claim is lost: end the runner
+//	…                                                 // measure
+//	err = lease.Confirm(ctx)                          // ErrLost: log the evaluation as superseded, with its cost
+//	…                                                 // log the evaluation
+//	err = lease.Done(ctx, runID)                      // or Release(ctx, reason): the next claimant need not wait
+//	err = money.Settle(&cost)
+//
+// Past says which runs the plan has judged already and not counted for this slot.
+//
+// A claim is one call and its end another; a heartbeat is two calls an interval,
+// however much is held; Confirm costs nothing while heartbeats succeed, and a slot
+// that is kept and money from a tranche that lasts cost nothing. A loser spends
+// nothing: it learns who holds the repeat, since when, and till when.
 //
 // # How it works
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/benchbatch/benchbatch/planner/claim"
 )
 
-var races = flag.Int("races", 10, "races for one repeat on each server of TestRaces; make races runs more")
+var races = flag.Int("races", 5, "races for one repeat on SQLite and on PostgreSQL; make races runs 1,000")
 
 const (
 	contenders = 32
@@ -31,7 +31,7 @@ func TestRaces(t *testing.T) {
 		"MLflow " + string(mlflowtest.Newest) + " on SQLite":     func(t *testing.T) (string, int) { return mlflowtest.Real(t, mlflowtest.Newest).URL, *races },
 		"MLflow " + string(mlflowtest.Newest) + " on PostgreSQL": func(t *testing.T) (string, int) { return mlflowtest.RealOnPostgres(t), *races },
 		"MLflow " + string(mlflowtest.Oldest) + " on SQLite":     func(t *testing.T) (string, int) { return mlflowtest.Real(t, mlflowtest.Oldest).URL, killEvery },
-		"in memory": func(t *testing.T) (string, int) { return mlflowtest.NewFake(t).URL, *races },
+		"in memory": func(t *testing.T) (string, int) { return mlflowtest.NewFake(t).URL, 20 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
