@@ -53,6 +53,9 @@ type Slot struct {
 // Spec is the spec that was planned, which may be a later revision than the frozen one.
 func (p *Plan) Spec() *spec.Spec { return p.resolved.Spec }
 
+// Resolved is that spec with its identities.
+func (p *Plan) Resolved() *spec.Resolved { return p.resolved }
+
 // Missing lists the slots that have no repeat.
 func (p *Plan) Missing() []Slot {
 	var out []Slot

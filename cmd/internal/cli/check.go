@@ -23,6 +23,8 @@ type checked struct {
 	Uncovered []string     `json:"uncovered"` // files that no part of the identity covers, the first 20
 	More      int          `json:"uncovered_more,omitempty"`
 	Notes     []string     `json:"notes"`
+	// Resolution is what the batch can show, before anything is measured; null = nothing is compared.
+	Resolution *resolution `json:"resolution"`
 }
 
 func (a *App) checkCommand() *cobra.Command {
@@ -39,7 +41,9 @@ func (a *App) checkCommand() *cobra.Command {
 			out := checked{
 				Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Brain: r.Brains, Key: r.Key,
 				Tasks: len(r.Spec.Tasks), Repeats: r.Spec.Repeats, Planned: len(r.Cells) * r.Spec.Repeats, Cells: r.Cells, Notes: notes(r),
+				Resolution: resolutionOf(r, 0, nil),
 			}
+			out.Notes = append(out.Notes, out.Resolution.notes()...)
 			total := 0
 			if out.Uncovered, total, err = spec.Uncovered(r.Spec, 20); err != nil {
 				return err
@@ -53,10 +57,10 @@ func (a *App) checkCommand() *cobra.Command {
 // notes say what the spec's decision cannot show.
 func notes(r *spec.Resolved) []string {
 	var out []string
-	if r.Spec.Repeats < 3 {
+	if r.Spec.Repeats < fewestRepeats {
 		out = append(out, fmt.Sprintf("repeats is %d: below 3 no claim about a difference is made; 5 is a sensible floor", r.Spec.Repeats))
 	}
-	if len(r.Spec.Tasks) < 10 {
+	if len(r.Spec.Tasks) < fewestTasks {
 		out = append(out, fmt.Sprintf("the panel has %s: below 10 no claim about a difference is made", plural(len(r.Spec.Tasks), "task")))
 	}
 	if r.Spec.Decision.Margin == nil {

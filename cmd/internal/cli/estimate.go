@@ -113,6 +113,9 @@ func (a *App) confirm(ctx context.Context, p *planner.Plan, f runFlags, only fun
 		return nil
 	}
 	a.say("%s", estimateText(e, forecast))
+	for _, w := range resolutionOfPlan(p).warnings() {
+		a.say("warning: %s", w)
+	}
 	if f.yes || f.maxCost > 0 {
 		return nil
 	}

@@ -85,12 +85,13 @@ type planned struct {
 	Cells     []plannedCell    `json:"cells"`
 	Estimate  planner.Estimate `json:"estimate"`
 	// Forecast is how long the missing ones take under the quotas, in seconds; null = unknown.
-	Forecast *planner.Interval `json:"forecast_s"`
-	Running  []runningRun      `json:"running,omitempty"`
-	Ignored  []batch.Ignored   `json:"ignored"`
-	Refused  string            `json:"refused,omitempty"` // why there is no plan; with --explain
-	Changes  []batch.Change    `json:"changes,omitempty"` // with --explain
-	Since    string            `json:"changes_since,omitempty"`
+	Forecast   *planner.Interval `json:"forecast_s"`
+	Running    []runningRun      `json:"running,omitempty"`
+	Ignored    []batch.Ignored   `json:"ignored"`
+	Resolution *resolution       `json:"resolution"`        // what the batch can show; null = nothing is compared, or nothing is missing
+	Refused    string            `json:"refused,omitempty"` // why there is no plan; with --explain
+	Changes    []batch.Change    `json:"changes,omitempty"` // with --explain
+	Since      string            `json:"changes_since,omitempty"`
 }
 
 // runningRun is an evaluation of the recipe that has not ended.
@@ -165,6 +166,7 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	if p != nil {
 		out.fill(a, p, only)
 		out.Estimate, out.Forecast = expect(p, only, f.atOnce)
+		out.Resolution = resolutionOfPlan(p)
 	}
 	if explain != "" {
 		if err := out.explain(ctx, l, r, explain); err != nil {
@@ -261,6 +263,9 @@ func (a *App) showPlan(p *planned) {
 	t.write(a.Stdout)
 	a.print("")
 	a.showEstimate(p.Estimate, p.Forecast)
+	for _, n := range p.Resolution.notes() {
+		a.say("note: %s", n)
+	}
 	for _, r := range p.Running {
 		text := "running: " + r.RunID + ", started " + r.Started + " by " + cmp.Or(r.Launcher, "another tool")
 		if r.Gone {
