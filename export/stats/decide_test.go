@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -143,6 +144,7 @@ func TestT30SmallPanel(t *testing.T) {
 		assert.InDelta(t, .013889, v.Shock.Excess, digits)
 		assert.InDelta(t, .009167, p.Noise.V, digits)
 		assert.InDelta(t, 6.370840, p.Noise.DF, digits)
+		assert.InDelta(t, 7.833495, *p.Difference/math.Sqrt(p.Noise.V), digits)
 		near6(t, .000169, p.PT)
 		near6(t, c.flip, p.PFlip)
 		near6(t, .000169, p.PList)
@@ -171,6 +173,7 @@ func TestT31CoverageIsNotFailure(t *testing.T) {
 	assert.InDelta(t, .004030, p.Noise.Run, digits)
 	assert.InDelta(t, .010252, p.Noise.V, digits)
 	assert.InDelta(t, 3.029926, p.Noise.DF, digits)
+	assert.InDelta(t, 6.847640, *p.Difference/math.Sqrt(p.Noise.V), digits)
 	near6(t, .006175, p.P)
 	assert.Equal(t, Beats, p.Mark)
 
@@ -190,6 +193,7 @@ func TestT31CoverageIsNotFailure(t *testing.T) {
 	tt := pp.population(pp.shocks(&second.shock, pairExcess(&second.columns[0], &second.columns[1])))
 	assert.InDelta(t, .059200, tt.v, digits)
 	assert.InDelta(t, 6.848023, tt.df, digits)
+	assert.InDelta(t, 1.315192, pp.mean/math.Sqrt(tt.v), digits)
 	band := d.variants[0].band(10)
 	assert.InDelta(t, .56, band.Low, 1e-12)
 	assert.InDelta(t, .96, band.High, 1e-12)

@@ -100,6 +100,7 @@ func TestT14BootstrapSE(t *testing.T) {
 		nested += p * (1 - p) / 4 / 2500
 	}
 	assert.InDelta(t, .056763, math.Sqrt(nested), digits)
+	assert.InDelta(t, 1.098107, math.Sqrt(nested/(variance(mean)*49/50/50)), digits)
 }
 
 func TestT15Panel(t *testing.T) {

@@ -164,6 +164,7 @@ func TestT5RerunRules(t *testing.T) {
 	require.True(t, ok)
 	assert.InDelta(t, .125, flip, digits)
 	assert.Equal(t, 4, p.nonzero)
+	assert.InDelta(t, 1.666667, p.mean/math.Sqrt(math.Max(p.vTask, p.vRerun)), digits)
 	assert.InDelta(t, .129931, studentTwoSided(p.mean/math.Sqrt(math.Max(p.vTask, p.vRerun)), 9), digits)
 	design := p.design(&shock{}, 0, Population, .05)
 	assert.Zero(t, design.Interaction)
