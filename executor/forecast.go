@@ -4,13 +4,12 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner"
-	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
-// Forecast is how long some slots take with so many workers under the quotas of
-// s, in seconds, by what a history says of each: the queue is played through. A
-// budget is not looked at. Nil = the time of some is unknown.
-func Forecast(slots []planner.Slot, s *spec.Spec, workers int, h *planner.History) *float64 {
+// Forecast is how long some slots take under limits, in seconds, by what a history
+// says of each: the queue is played through. A budget is not looked at. Nil = the
+// time of some is unknown.
+func Forecast(slots []planner.Slot, limits Limits, h *planner.History) *float64 {
 	took := make(map[planner.SlotKey]time.Duration, len(slots))
 	for _, slot := range slots {
 		v := h.WallS(slot.Cell)
@@ -19,7 +18,7 @@ func Forecast(slots []planner.Slot, s *spec.Spec, workers int, h *planner.Histor
 		}
 		took[keyOf(slot)] = time.Duration(*v * float64(time.Second))
 	}
-	q := newQueue(slots, s, workers, h, nil)
+	q := newQueue(slots, limits, h, nil)
 	end := q.play(func(s planner.Slot) time.Duration { return took[keyOf(s)] })
 	v := end.Seconds()
 	return &v

@@ -81,7 +81,7 @@ func (r *runner) watchProvider(ctx context.Context, s planner.Slot, m evaluation
 		why += "; asked anew: " + err.Error()
 	}
 	if ctx.Err() == nil {
-		r.putBack(model, why)
+		r.putBack(ctx, model, why)
 	}
 }
 
@@ -100,7 +100,7 @@ func (r *runner) askAnew(ctx context.Context, s planner.Slot) (answers bool, err
 }
 
 // putBack takes a model's slots out of the queue: a later run measures them.
-func (r *runner) putBack(model, why string) {
+func (r *runner) putBack(ctx context.Context, model, why string) {
 	slots := r.sc.drop(model)
 	r.mu.Lock()
 	for _, s := range slots {
@@ -108,5 +108,7 @@ func (r *runner) putBack(model, why string) {
 	}
 	r.health.gaveUp = append(r.health.gaveUp, fmt.Sprintf("model %s: %s; %d of its evaluations were put back", model, why, len(slots)))
 	r.mu.Unlock()
+	r.leave(model, nil, batch.SlotNotStarted, why)
 	r.Observer.PutBack(model, why, len(slots))
+	r.publish(ctx)
 }

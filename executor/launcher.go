@@ -39,6 +39,10 @@ func hostname() string {
 	return strings.ReplaceAll(h, "/", "_")
 }
 
+// LauncherHere says whether a launcher ran in this place, so that LauncherGone can
+// tell.
+func LauncherHere(name string) bool { return strings.HasPrefix(name, place()+"/") }
+
 // LauncherGone says whether a launcher ran in this place and is gone for sure.
 func LauncherGone(name string) bool {
 	parts := strings.Split(name, "/")

@@ -35,6 +35,14 @@ func (r *route) name() string {
 	return fmt.Sprintf("%s (%s)", r.model.ID, strings.Join(r.agents, ", "))
 }
 
+// only lists the agents where others call the model otherwise; nil = all.
+func (r *route) only() []string {
+	if r.all {
+		return nil
+	}
+	return r.agents
+}
+
 // routes lists the ways in which the queue's models are called, in the order of the spec.
 func routes(s *spec.Spec, queue []planner.Slot) []*route {
 	slots := map[batch.Variant]int{}
@@ -85,6 +93,7 @@ func (r *runner) preflight(ctx context.Context, queue []planner.Slot) ([]planner
 		}
 		silent = errors.Join(silent, fmt.Errorf("model %s does not answer: %w", c.name(), c.err))
 		r.Observer.Skipped(c.name(), c.err.Error(), c.slots)
+		r.leave(c.model.ID, c.only(), batch.SlotSkipped, c.err.Error())
 		for _, a := range c.agents {
 			reasons[batch.Variant{Agent: a, Model: c.model.ID}] = c.err
 		}

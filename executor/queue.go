@@ -2,6 +2,7 @@ package executor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,16 +44,34 @@ type placed struct {
 	at int
 }
 
-func newQueue(slots []planner.Slot, s *spec.Spec, workers int, h *planner.History, b *budget) *queue {
-	q := &queue{size: len(slots), workers: max(1, workers), of: map[string][]*quota{}, history: h, budget: b, held: map[string]bool{}}
-	byName := map[string]*quota{}
+// Limits bound what runs at once.
+type Limits struct {
+	AtOnce int // over all quotas, at least 1
+	Quotas map[string]spec.Quota
+	Models map[string][]string // the quotas of a model
+}
+
+// LimitsOf are those of a spec.
+func LimitsOf(s *spec.Spec, atOnce int) Limits {
+	l := Limits{AtOnce: max(1, atOnce), Quotas: s.Quotas, Models: map[string][]string{}}
 	for _, m := range s.Models {
-		for _, name := range s.QuotasOf(m) {
+		if names := s.QuotasOf(m); len(names) > 0 {
+			l.Models[m.ID] = names
+		}
+	}
+	return l
+}
+
+func newQueue(slots []planner.Slot, limits Limits, h *planner.History, b *budget) *queue {
+	q := &queue{size: len(slots), workers: max(1, limits.AtOnce), of: map[string][]*quota{}, history: h, budget: b, held: map[string]bool{}}
+	byName := map[string]*quota{}
+	for _, model := range slices.Sorted(maps.Keys(limits.Models)) {
+		for _, name := range limits.Models[model] {
 			if byName[name] == nil {
-				byName[name] = &quota{Quota: s.Quotas[name]}
+				byName[name] = &quota{Quota: limits.Quotas[name]}
 				q.quotas = append(q.quotas, byName[name])
 			}
-			q.of[m.ID] = append(q.of[m.ID], byName[name])
+			q.of[model] = append(q.of[model], byName[name])
 		}
 	}
 	lines := map[batch.Digest]*line{}

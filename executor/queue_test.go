@@ -80,7 +80,7 @@ func TestTheOrderOfStartsIsNearTheBestPossible(t *testing.T) {
 			if !known {
 				h = nil
 			}
-			q := newQueue(order(u.plan), u.spec, u.workers, h, nil)
+			q := newQueue(order(u.plan), LimitsOf(u.spec, u.workers), h, nil)
 			got := q.play(func(s planner.Slot) time.Duration { return u.took[keyOf(s)] })
 			ratio := got.Seconds() / u.bound().Seconds()
 			worst[known] = max(worst[known], ratio)
@@ -96,7 +96,7 @@ func TestTheOrderOfStartsIsNearTheBestPossible(t *testing.T) {
 // No worker waits while a slot could start.
 func TestNoPlaceIsIdleWhileThereIsWork(t *testing.T) {
 	u := newUneven(3)
-	q := newQueue(order(u.plan), u.spec, u.workers, u.history, nil)
+	q := newQueue(order(u.plan), LimitsOf(u.spec, u.workers), u.history, nil)
 	running, left := map[string]int{}, map[string]int{}
 	for _, s := range u.plan.Slots {
 		left[s.Cell.Model]++
@@ -133,7 +133,7 @@ func TestForecastPlaysTheQueue(t *testing.T) {
 	p := slotsOf(4, "m", "n")
 	s := specOf(map[string]spec.Quota{"q-m": {AtOnce: 1}}, "m", "n")
 	h := planner.NewHistory(10, nil, nil)
-	assert.Nil(t, Forecast(p.Slots, s, 4, h), "nothing is known")
+	assert.Nil(t, Forecast(p.Slots, LimitsOf(s, 4), h), "nothing is known")
 	took := 10.0
 	for _, c := range []*batch.Cell{&p.Doc.Cells[0], &p.Doc.Cells[1]} {
 		c.Identity.Model = c.Identity.Cell
@@ -142,14 +142,14 @@ func TestForecastPlaysTheQueue(t *testing.T) {
 		p.Slots[i].Cell = p.Doc.Cells[i/4]
 	}
 	h.Add(p.Doc.Cells[0].Identity, nil, &took, nil)
-	assert.Nil(t, Forecast(p.Slots, s, 4, h), "n is not known")
-	assert.InDelta(t, 40, *Forecast(p.Slots[:4], s, 4, h), 1e-9, "one after another")
+	assert.Nil(t, Forecast(p.Slots, LimitsOf(s, 4), h), "n is not known")
+	assert.InDelta(t, 40, *Forecast(p.Slots[:4], LimitsOf(s, 4), h), 1e-9, "one after another")
 	took = 8
 	h.Add(p.Doc.Cells[1].Identity, nil, &took, nil)
-	assert.InDelta(t, 40, *Forecast(p.Slots, s, 4, h), 1e-9, "n runs beside m")
-	assert.InDelta(t, 72, *Forecast(p.Slots, s, 1, h), 1e-9)
+	assert.InDelta(t, 40, *Forecast(p.Slots, LimitsOf(s, 4), h), 1e-9, "n runs beside m")
+	assert.InDelta(t, 72, *Forecast(p.Slots, LimitsOf(s, 1), h), 1e-9)
 	s.Quotas["q-n"] = spec.Quota{Spacing: time.Minute}
-	assert.InDelta(t, 188, *Forecast(p.Slots, s, 4, h), 1e-9, "three spaces and one evaluation")
+	assert.InDelta(t, 188, *Forecast(p.Slots, LimitsOf(s, 4), h), 1e-9, "three spaces and one evaluation")
 }
 
 func TestAnExclusiveGroupStaysOnItsModel(t *testing.T) {
@@ -160,7 +160,7 @@ func TestAnExclusiveGroupStaysOnItsModel(t *testing.T) {
 		s.Models[i].Quota = "engine"
 	}
 	var models []string
-	q := newQueue(order(p), s, 8, nil, nil)
+	q := newQueue(order(p), LimitsOf(s, 8), nil, nil)
 	at := map[string]int{}
 	q.play(func(s planner.Slot) time.Duration {
 		models = append(models, s.Cell.Model)
@@ -183,7 +183,7 @@ func TestAnExclusiveGroupLeavesAModelThatIsHeld(t *testing.T) {
 	p := slotsOf(2, "m", "n")
 	s := specOf(map[string]spec.Quota{"engine": {Exclusive: true}}, "m", "n")
 	s.Models[0].Quota, s.Models[1].Quota = "engine", "engine"
-	q := newQueue(p.Slots, s, 8, nil, nil)
+	q := newQueue(p.Slots, LimitsOf(s, 8), nil, nil)
 	l, _ := q.pick(time.Unix(0, 0))
 	require.Equal(t, "m", l.cell.Model)
 	_, end := q.start(l, time.Unix(0, 0))
@@ -212,7 +212,7 @@ func TestTokensAMinuteAreShared(t *testing.T) {
 			ends = append(ends, end)
 		}
 	}
-	q := newQueue(p.Slots, s, 8, h, nil)
+	q := newQueue(p.Slots, LimitsOf(s, 8), h, nil)
 	ends := starts(q)
 	assert.Len(t, ends, 1, "how much it uses is not known: the first runs alone")
 	h.Add(p.Doc.Cells[0].Identity, nil, &wall, &tokens)
@@ -223,7 +223,7 @@ func TestTokensAMinuteAreShared(t *testing.T) {
 	assert.Len(t, starts(q), 1)
 
 	s.Quotas["q-m"] = spec.Quota{TokensPerMinute: 1500}
-	assert.Len(t, starts(newQueue(p.Slots, s, 8, h, nil)), 1, "one always may")
+	assert.Len(t, starts(newQueue(p.Slots, LimitsOf(s, 8), h, nil)), 1, "one always may")
 }
 
 // A quota bounds the models that name it, the model of its name and a provider's.
@@ -233,7 +233,7 @@ func TestAModelStandsUnderAllItsQuotas(t *testing.T) {
 	assert.Equal(t, []string{"small", "north"}, s.QuotasOf(s.Models[0]))
 	assert.Equal(t, []string{"team", "north"}, s.QuotasOf(s.Models[1]))
 	assert.Empty(t, s.QuotasOf(s.Models[2]))
-	q := newQueue(slotsOf(5, "small", "large", "other").Slots, s, 100, nil, nil)
+	q := newQueue(slotsOf(5, "small", "large", "other").Slots, LimitsOf(s, 100), nil, nil)
 	for {
 		l, _ := q.pick(time.Unix(0, 0))
 		if l == nil {
@@ -252,7 +252,7 @@ func TestDroppedSlotsComeInTheirOrder(t *testing.T) {
 	p := slotsOf(5, "m", "n")
 	p.Doc.Seed = 3
 	all := order(p)
-	q := newQueue(all, specOf(nil, "m", "n"), 8, nil, nil)
+	q := newQueue(all, LimitsOf(specOf(nil, "m", "n"), 8), nil, nil)
 	var want []string
 	for _, s := range all {
 		if s.Cell.Model == "m" {

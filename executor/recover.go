@@ -137,6 +137,16 @@ func closeLeft(ctx context.Context, l *ledger.Ledger, e ledger.Entry, reason str
 	return nil
 }
 
+// CloseGone closes a run that a launcher of this place left RUNNING when it died,
+// and ends what it left. What that launcher measured and kept in its state folder is
+// logged all the same by the next run there.
+func CloseGone(ctx context.Context, l *ledger.Ledger, e ledger.Entry, endLeft func(uuid string) int) error {
+	if err := tidy(e.UUID, endLeft); err != nil {
+		return err
+	}
+	return closeLeft(ctx, l, e, "its launcher is gone")
+}
+
 // CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
 // runs of missing cells are an error (*Busy), unless takeOver closes them too.
 // Only cells that only (nil = all) lets start can be missing. endLeft is as for Recover.
@@ -161,14 +171,13 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func
 			}
 			continue
 		}
-		reason := "taken over by another launcher"
+		var err error
 		if dead {
-			reason = "its launcher is gone"
-			if err := tidy(e.UUID, endLeft); err != nil {
-				return closed, err
-			}
+			err = CloseGone(ctx, l, e, endLeft)
+		} else {
+			err = closeLeft(ctx, l, e, "taken over by another launcher")
 		}
-		if err := closeLeft(ctx, l, e, reason); err != nil {
+		if err != nil {
 			return closed, err
 		}
 		closed++

@@ -28,6 +28,8 @@ type Observer interface {
 	// Away says that the tracking server does not answer, Back that it does again.
 	Away(err error)
 	Back(after time.Duration)
+	// StopAsked says that somebody asked the batch's launchers to start nothing new.
+	StopAsked(who string)
 }
 
 // Options say how a plan is run.
@@ -45,7 +47,7 @@ type Options struct {
 	MaxUSD    *float64                    // of this run, in USD, beside the spec's ceiling of the batch; nil = no bound
 	AllModels bool                        // a model that does not answer is an error
 	Patience  time.Duration               // how long a tracking server that is away is waited for; 0 = not at all
-	Retry     time.Duration               // between two looks whether it is back; 0 = 5 s
+	Look      time.Duration               // between two looks whether it is back, or somebody asks to stop; 0 = 5 s
 	Stop      <-chan struct{}             // closed = start nothing new, finish what runs
 	Observer  Observer
 	Input     planner.Input // for planning anew at the end
@@ -59,6 +61,7 @@ type Report struct {
 	Plan    *planner.Plan                    // as it stands at the end
 	Started int                              // evaluations that this run started
 	Stopped bool                             // it was told to stop
+	Asked   string                           // who asked the batch's launchers to stop; "" = nobody
 	Budget  string                           // why the budget left slots out; "" = it did not
 	GaveUp  []string                         // why models were given up in mid-batch
 	Fates   map[planner.SlotKey]planner.Fate // of the slots that this run failed to fill
@@ -77,8 +80,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.publish(ctx)
 	runErr := r.measureAll(ctx, queue)
-	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Budget: r.exhausted, GaveUp: r.health.gaveUp, Fates: r.fates}
+	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Asked: r.asked, Budget: r.exhausted, GaveUp: r.health.gaveUp, Fates: r.fates}
 	if runErr != nil {
 		return report, runErr
 	}
@@ -94,6 +98,11 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 	var parent ledger.Parent
 	if p.Joined != nil {
 		parent = *p.Joined
+		if parent.Stop != "" { // who runs it goes on
+			if err := o.Ledger.AskStop(ctx, parent, ""); err != nil {
+				return parent, err
+			}
+		}
 		if parent.Plan != "" {
 			return parent, noteRevision(ctx, o, parent)
 		}

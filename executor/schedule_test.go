@@ -69,7 +69,7 @@ func drain(sc *schedule, workers int, cost func(planner.Slot) *float64) []planne
 
 // scheduleOf is a schedule for eight workers without a history.
 func scheduleOf(slots []planner.Slot, s *spec.Spec, b *budget) *schedule {
-	return newSchedule(newQueue(slots, s, 8, nil, b))
+	return newSchedule(newQueue(slots, LimitsOf(s, 8), nil, b))
 }
 
 func usd(v float64) func(planner.Slot) *float64 { return func(planner.Slot) *float64 { return &v } }
@@ -135,7 +135,7 @@ func TestAFullQuotaDoesNotHoldBackTheOthers(t *testing.T) {
 }
 
 func TestSpacingWaitsBetweenStarts(t *testing.T) {
-	q := newQueue(slotsOf(3, "m").Slots, specOf(map[string]spec.Quota{"q-m": {Spacing: time.Minute}}, "m"), 8, nil, nil)
+	q := newQueue(slotsOf(3, "m").Slots, LimitsOf(specOf(map[string]spec.Quota{"q-m": {Spacing: time.Minute}}, "m"), 8), nil, nil)
 	now := time.Now()
 	l, wait := q.pick(now)
 	require.NotNil(t, l)

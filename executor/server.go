@@ -45,10 +45,7 @@ func (r *runner) patiently(ctx context.Context, call func() error) error {
 // awaitServer waits a little; false = no longer.
 func (r *runner) awaitServer(ctx context.Context, err error) bool {
 	since := r.lost(err)
-	every := r.Retry
-	if every == 0 {
-		every = 5 * time.Second
-	}
+	every := r.look()
 	if time.Since(since)+every > r.Patience {
 		return false
 	}
@@ -86,5 +83,45 @@ func (r *runner) back() {
 		r.Observer.Back(time.Since(s.away))
 		s.away = time.Time{}
 		r.sc.resume()
+	}
+}
+
+// look is the time between two looks at the server.
+func (r *runner) look() time.Duration {
+	if r.Look == 0 {
+		return 5 * time.Second
+	}
+	return r.Look
+}
+
+// heed looks now and then whether somebody asks the batch to stop, until done.
+func (r *runner) heed(ctx context.Context, done <-chan struct{}) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	tick := time.NewTicker(r.look())
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		p, err := r.Ledger.Refresh(ctx, r.parent)
+		if err != nil || p.Stop == "" { // away: the next look may do better
+			continue
+		}
+		r.mu.Lock()
+		r.asked = p.Stop
+		r.mu.Unlock()
+		r.Observer.StopAsked(p.Stop)
+		r.sc.stop()
+		return
 	}
 }

@@ -24,7 +24,7 @@ func OpenState(dir string) (*State, error) {
 	if err := os.MkdirAll(filepath.Join(dir, evaluationsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
 	}
@@ -43,7 +43,10 @@ func OpenState(dir string) (*State, error) {
 	return &State{dir: dir, lock: f}, nil
 }
 
-const evaluationsDir = "evaluations"
+const (
+	evaluationsDir = "evaluations"
+	lockName       = "lock"
+)
 
 // Evaluations is the folder of what is running or not yet logged.
 func (s *State) Evaluations() string { return filepath.Join(s.dir, evaluationsDir) }

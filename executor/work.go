@@ -24,6 +24,8 @@ type runner struct {
 	mu      sync.Mutex
 	fates   map[planner.SlotKey]planner.Fate
 	started int
+	asked   string              // who asked to stop; "" = nobody
+	out     []batch.StandingOut // models that are left out
 	health  *health
 	server  server
 	sc      *schedule
@@ -62,9 +64,8 @@ func (r *runner) stopped() bool {
 // that is merely away is waited for.
 func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.MaxUSD, r.Plan, r.parent.Info.RunID)
-	r.sc = newSchedule(newQueue(queue, r.Resolved.Spec, r.AtOnce, r.Plan.History, b))
+	r.sc = newSchedule(newQueue(queue, LimitsOf(r.Resolved.Spec, r.AtOnce), r.Plan.History, b))
 	ended := make(chan struct{})
-	defer close(ended)
 	go func() {
 		select {
 		case <-r.Stop:
@@ -73,6 +74,10 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 		}
 		r.sc.stop()
 	}()
+	var looking sync.WaitGroup
+	looking.Go(func() { r.heed(ctx, ended) })
+	defer looking.Wait()
+	defer close(ended)
 	var g errgroup.Group
 	for range max(1, r.AtOnce) {
 		g.Go(func() error { return r.work(ctx) })

@@ -48,9 +48,10 @@ type Entry struct {
 	WorstUSD  *float64 // with the worst case for what is unknown; nil = unknown
 	// CostUnknown counts attempts at an unknown cost, so that CostUSD is "at least"; nil = not logged.
 	CostUnknown *float64
-	WallS       *float64 // seconds; nil = unknown
-	Tasks       int      // of its panel, as logged; 0 = unknown
-	Tokens      *float64 // of all kinds and attempts, the known part; nil = unknown
+	WallS       *float64      // seconds; nil = unknown
+	Tasks       int           // of its panel, as logged; 0 = unknown
+	Tally       outcome.Tally // of its tasks, as logged; nil = unknown
+	Tokens      *float64      // of all kinds and attempts, the known part; nil = unknown
 }
 
 // Live says that the run has not ended.
@@ -172,7 +173,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"), Tokens: tokensOf(r),
 	}
 	if counts, ok := tallyOf(r); ok {
-		e.Tasks = counts.Sum()
+		e.Tally, e.Tasks = counts, counts.Sum()
 	}
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == mlflow.StageDeleted {

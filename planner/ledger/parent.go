@@ -26,6 +26,8 @@ type Parent struct {
 	Seed      uint64       // order of starts
 	Plan      batch.Digest // of plan.json; "" = died before it was stored
 	Result    batch.Digest // of result.json; "" = not frozen
+	Stop      string       // who asked its launchers to start nothing new; "" = nobody
+	standing  string       // as logged
 }
 
 // Frozen says whether the batch has a result, whatever its status was set to.
@@ -45,6 +47,7 @@ func parentOf(r mlflow.Run) Parent {
 	return Parent{
 		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision), Role: r.Tag(TagRole),
 		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(cmp.Or(r.Param(paramResult), r.Tag(TagResult))),
+		Stop: r.Tag(TagStop), standing: r.Tag(TagStanding),
 	}
 }
 

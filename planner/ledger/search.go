@@ -14,21 +14,24 @@ import (
 // Batches lists the newest batches: of this experiment or, where the ledger has
 // none, of all experiments.
 func (l *Ledger) Batches(ctx context.Context) ([]Parent, error) {
-	ids := []string{l.experiment.ID}
-	if l.experiment.ID == "" {
-		all, err := l.client.SearchExperiments(ctx, "")
-		if err != nil {
-			return nil, err
-		}
-		ids = ids[:0]
-		for _, e := range all {
-			ids = append(ids, e.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
+	ids, err := l.everywhere(ctx)
+	if err != nil || len(ids) == 0 {
+		return nil, err
 	}
 	return l.parents(ctx, ids, 200, condition{key: TagKind, value: KindBatch})
+}
+
+// everywhere is this experiment or, where the ledger has none, all experiments.
+func (l *Ledger) everywhere(ctx context.Context) ([]string, error) {
+	if l.experiment.ID != "" {
+		return []string{l.experiment.ID}, nil
+	}
+	all, err := l.client.SearchExperiments(ctx, "")
+	var ids []string
+	for _, e := range all {
+		ids = append(ids, e.ID)
+	}
+	return ids, err
 }
 
 // parents lists the newest parents that meet the conditions.
@@ -210,6 +213,11 @@ func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	return entriesOf(runs), nil
+}
+
+// entriesOf reads evaluations; runs that are none are left out.
+func entriesOf(runs []mlflow.Run) []Entry {
 	var out []Entry
 	for _, r := range runs {
 		if id, err := readIdentity(r); err == nil {
@@ -218,5 +226,6 @@ func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
 			}
 		}
 	}
-	return out, nil
+	slices.SortStableFunc(out, byStart)
+	return out
 }

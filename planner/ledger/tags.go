@@ -41,6 +41,8 @@ const (
 	TagPlan     = "benchbatch.plan"     // digest of plan.json, on a parent
 	TagResult   = "benchbatch.result"   // digest of result.json, on a frozen parent
 	TagDecision = "benchbatch.decision" // digest of the decision, on a parent
+	TagStanding = "benchbatch.standing" // what bounds the batch and which models are left out, as JSON, on a parent
+	TagStop     = "benchbatch.stop"     // who asked its launchers to start nothing new, on a parent; "" = nobody
 
 	TagLedger = "benchbatch.ledger" // on a ledger run what it is the ledger of, on a lock the ledger run: see package claim
 )

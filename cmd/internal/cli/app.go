@@ -90,7 +90,8 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON on stdout")
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.exportCommand(), a.reportCommand(),
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.stopCommand(), a.gcCommand(),
+		a.exportCommand(), a.reportCommand(),
 		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
 	return root
 }

@@ -197,7 +197,7 @@ func forecast(s *spec.Spec, p *planner.Plan, atOnce int, seconds map[string]floa
 		_, ok := seconds[m.Cell.Variant.String()]
 		return !ok
 	})
-	return executor.Forecast(known, s, atOnce, h)
+	return executor.Forecast(known, executor.LimitsOf(s, atOnce), h)
 }
 
 // writePages writes the calibration beside its folder, which is frozen: what the rest

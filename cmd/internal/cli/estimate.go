@@ -31,7 +31,7 @@ func expect(p *planner.Plan, only func(batch.Variant) bool, atOnce int) (planner
 		missing = some
 		e = planner.EstimateOf(missing, p.History)
 	}
-	t := executor.Forecast(missing, p.Spec(), atOnce, p.History)
+	t := executor.Forecast(missing, executor.LimitsOf(p.Spec(), atOnce), p.History)
 	if t == nil || len(missing) == 0 || e.WallS == nil || e.WallS.Mean <= 0 {
 		return e, nil
 	}

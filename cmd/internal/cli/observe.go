@@ -99,6 +99,10 @@ func (o *plainObserver) Away(err error) {
 	o.line("MLflow does not answer: nothing new is started until it does; what runs goes on, and its results wait on disk (%s)", oneLine(err.Error()))
 }
 
+func (o *plainObserver) StopAsked(who string) {
+	o.line("%s asked for a stop: nothing new is started; what runs is finished", who)
+}
+
 func (o *plainObserver) Back(after time.Duration) {
 	o.line("MLflow answers again after %s", span(after))
 }
@@ -190,6 +194,7 @@ func (o *barObserver) PutBack(model, reason string, slots int) {
 
 func (o *barObserver) Recovered(model string)   { o.above().Recovered(model) }
 func (o *barObserver) Away(err error)           { o.above().Away(err) }
+func (o *barObserver) StopAsked(who string)     { o.above().StopAsked(who) }
 func (o *barObserver) Back(after time.Duration) { o.above().Back(after) }
 
 // above writes lines above the bars.

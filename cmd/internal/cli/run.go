@@ -235,6 +235,8 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 		switch {
 		case report.Stopped:
 			return out, errInterrupted
+		case report.Asked != "":
+			return out, incomplete{fmt.Sprintf("stopped by %s: %s; the same command goes on", cleanLine(report.Asked), withoutRepeat(out.Counts))}
 		case report.Budget != "":
 			return out, incomplete{report.Budget + "\n  " + amountText(report.Plan.Estimate.Amount)}
 		case len(report.GaveUp) > 0:

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/outcome"
+)
+
+// rowOf is a cell's row.
+func (s *batchStatus) rowOf(t *testing.T, variant string) statusCell {
+	t.Helper()
+	for _, c := range s.Cells {
+		if c.Variant.String() == variant {
+			return c
+		}
+	}
+	t.Fatalf("no row of %s", variant)
+	return statusCell{}
+}
+
+// TestStatusOfARunningBatch looks on while one model's provider fails, another does
+// not answer, and the rest waits; then somebody stops the batch.
+func TestStatusOfARunningBatch(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.edit("benchmark.yaml", "models:\n", "models:\n  - {id: m-out, route: local/out, preflight: {kind: command, command: [\"false\"]}}\n")
+	s.edit("benchmark.yaml", "quotas: {all: {at_once: 4}}", "quotas: {all: {at_once: 1}}")
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}", "budget: {ceiling_usd: 50}\nretry: {provider: 0}")
+	s.edit("prices.yaml", "", "m-out: {input: 1, output: 1}\n")
+	s.faults(map[string]any{"m-one": 9})
+	s.json(new(ran), "run", s.spec, "--only", "agent=quick,model=m-one")
+	s.faults(nil)
+	s.json(new(ran), "run", s.spec, "--only", "agent=careful")
+
+	s.faults(map[string]any{"until": s.env["STARTS"] + ".go"})
+	n := len(s.starts())
+	c := s.child(nil, "run", s.spec, "--at-once", "3")
+	c.until("a start", func() bool { return len(s.starts()) == n+1 })
+	var st batchStatus
+	c.until("the run in MLflow", func() bool { s.json(&st, "status"); return st.Running == 1 })
+	assert.Equal(t, ExitIncomplete, s.json(&st, "status", s.spec).code, "a spec names its newest batch")
+	assert.Equal(t, batch.Counts{Planned: 12, Done: 4, Skipped: 4, Failed: st.Counts.Failed, NotStarted: 4 - st.Counts.Failed}, st.Counts)
+	assert.Contains(t, []int{1, 2}, st.Counts.Failed, "one of the two may be what runs")
+	assert.InDelta(t, 50, *st.CeilingUSD, 1e-9)
+	assert.InDelta(t, 0.072, *st.SpentUSD, 1e-6, "failed evaluations are paid too")
+	assert.Equal(t, 4, st.rowOf(t, "quick+m-out").Skipped+st.rowOf(t, "careful+m-out").Skipped)
+	assert.Equal(t, st.Counts.Failed, st.rowOf(t, "quick+m-one").Classes[string(outcome.Provider)])
+	assert.Equal(t, "quota all: 1 of 1 run", st.rowOf(t, "quick+m-two").WaitsFor)
+	assert.NotEmpty(t, st.End, "what the model took before says when it is done")
+	running := 0
+	for _, slot := range st.Slots {
+		if slot.State == slotRunning {
+			running++
+			assert.NotEmpty(t, slot.Started)
+			assert.Contains(t, slot.Launcher, "/")
+			assert.False(t, slot.Gone)
+		}
+	}
+	assert.Equal(t, 1, running)
+	text := s.run("status").out
+	for _, want := range []string{"1 evaluation running", "behind quota all: 1 of 1 run", "skipped: quick+m-out: command failed", "spent: $0.0720 of $50.00", "done at about 2", ", repeat ", "since 2"} {
+		assert.Contains(t, text, want)
+	}
+	assert.Contains(t, s.ok("gc").out, "at work")
+
+	// From anywhere: what runs is finished, nothing new is started.
+	assert.Contains(t, s.ok("stop", "latest").out, "start nothing new")
+	c.until("the answer", func() bool { return strings.Contains(c.err.String(), "asked for a stop: nothing new is started") })
+	require.NoError(t, os.WriteFile(s.env["STARTS"]+".go", nil, 0o600))
+	got := c.wait()
+	assert.Equal(t, ExitIncomplete, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "stopped by ")
+	assert.Len(t, s.starts(), n+1)
+	assert.Contains(t, s.run("status").out, "asked its launchers to start nothing new")
+
+	// Who runs it again goes on; a frozen batch can't be stopped.
+	s.edit("benchmark.yaml", "  - {id: m-out, route: local/out, preflight: {kind: command, command: [\"false\"]}}\n", "")
+	s.edit("prices.yaml", "m-out: {input: 1, output: 1}\n", "")
+	r := s.measure()
+	assert.Equal(t, batch.Counts{Planned: 8, Done: r.Counts.Done, Reused: 8 - r.Counts.Done}, r.Counts)
+	assert.Equal(t, ExitUsage, s.run("stop", r.Batch).code)
+	assert.Contains(t, s.ok("status", r.Batch).out, "frozen")
+	assert.Contains(t, s.ok("status", r.Batch, "--watch").out, "frozen", "there is nothing to wait for")
+}
+
+// TestRunGoesOnAfterAStop takes a request back that was meant for an earlier launcher.
+func TestRunGoesOnAfterAStop(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	s.json(new(ran), "run", s.spec, "--max-cost", "0.001")
+	s.ok("stop", "latest", "--experiment", s.name())
+	r := s.measure()
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
+}
+
+// TestStatusSaysWhatWaits has MLflow away after a measurement: what waits on disk is
+// told without it.
+func TestStatusSaysWhatWaits(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	faults, address := mlflowtest.NewProxy(t, s.env["MLFLOW_TRACKING_URI"])
+	real := s.env["MLFLOW_TRACKING_URI"]
+	s.env["MLFLOW_TRACKING_URI"], s.env["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = address, "0"
+	faults.Inject(mlflowtest.Fault{Route: batch.FileOutcomes, Do: mlflowtest.Drop})
+	c := s.child(nil, "run", s.spec, "--at-once", "1")
+	c.until("the news", func() bool { return strings.Contains(c.err.String(), "MLflow does not answer") })
+	var st batchStatus
+	s.json(&st, "status", s.spec)
+	require.Len(t, st.Waiting, 1)
+	assert.True(t, st.Waiting[0].Measured)
+	assert.Contains(t, s.run("status", s.spec).out, "waiting on disk here: 1 evaluation that MLflow has not got")
+	c.kill()
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	s.env["MLFLOW_TRACKING_URI"] = "http://" + closed.Addr().String()
+	got := s.run("status", s.spec)
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.out, "waiting on disk here: 1 evaluation that MLflow has not got")
+	assert.Contains(t, got.out, "`benchbatch run` logs it first")
+
+	s.env["MLFLOW_TRACKING_URI"] = real
+	delete(s.env, "MLFLOW_HTTP_REQUEST_MAX_RETRIES")
+	assert.Contains(t, s.run("status", s.spec).out, "which is gone: `benchbatch run` or `benchbatch gc` closes it")
+	r := s.measure()
+	assert.Equal(t, 1, r.Started, "the other one was only logged")
+	assert.Len(t, s.starts(), 2)
+}
+
+// TestGCClosesWhatADeadLauncherLeft kills a launcher; of another host's run nothing is known.
+func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
+	s.env["TMPDIR"] = t.TempDir()
+	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.faults(map[string]any{"sleep": 600, "detach": true})
+	c := s.child(nil, "run", s.spec, "--at-once", "2")
+	c.until("two processes left behind", func() bool { return len(s.detached()) == 2 })
+	c.kill()
+	evaluations, _ := s.history()
+	elsewhere := evaluations[0].Info.RunID
+	require.NoError(t, mlflowtest.Client(t, s.env["MLFLOW_TRACKING_URI"]).SetTag(t.Context(), elsewhere, "benchbatch.launcher", "elsewhere/1/1"))
+
+	text := s.ok("gc", "--experiment", s.name()).out
+	assert.Contains(t, text, "on another host, which alone can tell: left alone")
+	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
+	evaluations, _ = s.history()
+	assert.Equal(t, map[string]int{"RUNNING": 2}, statuses(evaluations), "listing changes nothing")
+	var left []leftRun
+	s.json(&left, "gc", "--yes", "--experiment", s.name())
+	require.Len(t, left, 2)
+	evaluations, _ = s.history()
+	assert.Equal(t, map[string]int{"RUNNING": 1, "KILLED interrupted": 1}, statuses(evaluations))
+	alive := 0
+	for _, pid := range s.detached() {
+		if running(pid) {
+			alive++
+		}
+	}
+	assert.Equal(t, 1, alive, "what the closed one left was ended")
+	for _, r := range left {
+		assert.Equal(t, r.RunID != elsewhere, r.Closed)
+	}
+	s.faults(nil)
+	s.measure("--take-over")
+	assert.Contains(t, s.ok("gc", "--experiment", s.name()).out, "nothing is RUNNING")
+}

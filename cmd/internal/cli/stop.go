@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *App) stopCommand() *cobra.Command {
+	var experiment string
+	c := &cobra.Command{
+		Use:   "stop BATCH",
+		Short: "Ask the launchers of a batch to start nothing new",
+		Long: `stop asks the launchers of a batch, wherever they run, to start nothing new. They
+see it within some seconds, finish what runs, and end with exit code 4. The batch
+stays unfinished; run goes on with it.`,
+		Example: "  benchbatch stop latest\n  benchbatch stop support-bench-v1_2026-11-30_7f3a9c",
+		Args:    oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			conn, err := a.connect(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			l, p, err := a.findBatch(cmd.Context(), conn, experiment, args[0])
+			if err != nil {
+				return err
+			}
+			if p.Frozen() {
+				return usageError{fmt.Errorf("batch %s is frozen: nothing of it runs", p.Name())}
+			}
+			who := cmp.Or(a.getenv("USER"), a.getenv("LOGNAME"), "somebody") + " at " + timeText(a.Now())
+			if err := l.AskStop(cmd.Context(), p, who); err != nil {
+				return err
+			}
+			return a.result(map[string]string{"batch": p.Info.RunID, "stop": who}, func() {
+				a.print("asked: the launchers of %s start nothing new; `benchbatch status` shows what still runs", p.Name())
+			})
+		},
+	}
+	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in this experiment only")
+	return c
+}
