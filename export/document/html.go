@@ -132,7 +132,7 @@ func (t *Table) html(w *writer) {
 			if i < max(1, t.Headers) {
 				w.WriteString(`<th scope="row"` + unbroken(r.cell(i)) + ">" + inline(r.cell(i)) + "</th>")
 			} else {
-				w.WriteString("<td" + numeric(c) + ">" + inline(r.cell(i)) + "</td>")
+				w.WriteString("<td" + class(c, r.cell(i)) + ">" + inline(r.cell(i)) + "</td>")
 			}
 		}
 		w.line("</tr>")
@@ -143,12 +143,23 @@ func (t *Table) html(w *writer) {
 	}
 }
 
+// shortName is up to how many characters a name stays in one line.
+const shortName = 36
+
 // unbroken keeps short names in one line.
 func unbroken(t Text) string {
-	if utf8.RuneCountInString(t.String()) <= 36 {
+	if utf8.RuneCountInString(t.String()) <= shortName {
 		return ` class="k"`
 	}
 	return ""
+}
+
+// class gives figures their column, and long texts room.
+func class(c Column, t Text) string {
+	if !c.Numeric && utf8.RuneCountInString(t.String()) > 28 {
+		return ` class="t"`
+	}
+	return numeric(c)
 }
 
 func numeric(c Column) string {
@@ -221,7 +232,7 @@ func inline(t Text) string {
 		}
 		b.WriteString(elements[t[i].kind][0])
 		for _, s := range t[i:j] {
-			b.WriteString(escape.HTML(s.text))
+			b.WriteString(word(s))
 		}
 		b.WriteString(elements[t[i].kind][1])
 		if t[i].link != "" {
@@ -230,4 +241,13 @@ func inline(t Text) string {
 		i = j
 	}
 	return b.String()
+}
+
+// word is a piece of text; a short name with hyphens in it is kept in one line.
+func word(s span) string {
+	text := escape.HTML(s.text)
+	if !s.own && strings.Contains(s.text, "-") && !strings.ContainsAny(s.text, " \n\t") && utf8.RuneCountInString(s.text) <= shortName {
+		return `<span class="w">` + text + "</span>"
+	}
+	return text
 }

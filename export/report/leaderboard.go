@@ -41,14 +41,15 @@ func (p *page) leaderboard() {
 
 // explain says what the columns of the leaderboard mean.
 func (p *page) explain(k int) {
+	var text document.Text
 	if p.ranked() {
-		p.note("A rank is the interval of places that nothing here rules out.")
+		text = say("A rank is the interval of places that nothing here rules out. ")
 	}
 	if p.v.Letters != nil {
-		p.note("Variants that share a letter are not separated.")
+		text = say("%sVariants that share a letter are not separated. ", text)
 	}
+	p.note("%spass^%d: all of %d runs of a task pass. Costs are as reported, of scored outcomes; seconds are without waiting for a provider's limit.", text, k, k)
 	p.note("The range from worst to best run may differ from the verdict: it ignores that variants met the same tasks, and it only widens with more repeats.")
-	p.note("pass^%d: all of %d runs of a task pass. Costs are as reported, of scored outcomes; seconds are without waiting for a provider's limit.", k, k)
 }
 
 // moreFigures are those of the leaderboard that fewer readers want.

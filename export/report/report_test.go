@@ -37,7 +37,8 @@ func texts(t *testing.T, s *exporttest.Synthetic, change func(*export.Options)) 
 // of the old format are then no longer compared with the new text.
 func TestGoldenText(t *testing.T) {
 	report, readme := texts(t, exporttest.Mixed(), nil)
-	for name, got := range map[string]string{"report.md": report, "README.md": readme} {
+	plausible, _ := texts(t, exporttest.Plausible(), nil)
+	for name, got := range map[string]string{"report.md": report, "README.md": readme, "plausible.md": plausible} {
 		golden := filepath.Join("testdata", name)
 		if *update {
 			require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -139,6 +140,16 @@ func (b *Browser) Screenshot(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return png
+}
+
+// PDF prints the page on the paper that its style asks for.
+func (b *Browser) PDF(t testing.TB) []byte {
+	t.Helper()
+	yes := true
+	return run(t, b, "print", chromedp.Action[[]byte](func(ctx context.Context, tab *chromedp.Target) ([]byte, error) {
+		printed, err := cdp.Call(ctx, tab, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: &yes, PrintBackground: &yes})
+		return printed.Data, err
+	}))
 }
 
 func run[T any](t testing.TB, b *Browser, what string, action chromedp.Action[T]) T {
