@@ -138,3 +138,20 @@ func decodeSums(data []byte) ([]FileEntry, error) {
 func safeEntry(path string) bool {
 	return path != "" && fs.ValidPath(path) && !strings.ContainsAny(path, "\\\x00\r")
 }
+
+// HashFolder lists all files below dir with their digests, sorted bytewise by slash
+// path. Anything that is neither a file nor a folder is an error.
+func HashFolder(ctx context.Context, dir string) ([]FileEntry, error) {
+	names, bad, err := listFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, unread, err := hashFiles(ctx, dir, names, 0)
+	if err != nil {
+		return nil, err
+	}
+	if bad = append(bad, unread...); len(bad) > 0 {
+		return nil, &IntegrityError{dir, bad}
+	}
+	return entries, nil
+}

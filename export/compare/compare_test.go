@@ -32,7 +32,7 @@ func one(name string, at time.Time, brain string, lines ...string) *exporttest.S
 		ended := e.Ended.Add(shift)
 		e.Started, e.Ended, e.Batch = e.Started.Add(shift), &ended, s.Result.Batch
 		e.Evaluation = name + e.Evaluation[len(name):]
-		rename(s, i, exporttest.RunID(name + e.RunID))
+		rename(s, i, exporttest.RunID(name+e.RunID))
 	}
 	s.Plan.Brain = batch.Manifest{Items: map[string]any{"folder": batch.Sum([]byte(brain))}, Files: map[string]batch.Digest{"brain/instructions.md": batch.Sum([]byte(brain))}}
 	s.Plan.Execution = batch.Manifest{Items: map[string]any{"command": []string{"./run.sh"}}, Files: map[string]batch.Digest{"policies/refund.md": batch.Sum([]byte("refund"))}}

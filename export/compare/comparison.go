@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/stats"
@@ -155,10 +156,23 @@ func name(c *Comparison) string {
 	if c.B.Started.After(later) {
 		later = c.B.Started
 	}
-	return fmt.Sprintf("compare-%s_%s_%s_%s", c.B.Benchmark, head(c.A.Run), head(c.B.Run), later.Format("2006-01-02"))
+	return fmt.Sprintf("compare-%s_%s_%s_%s", safe(c.B.Benchmark, 64), safe(c.A.Run, 6), safe(c.B.Run, 6), later.Format("2006-01-02"))
 }
 
-func head(run string) string { return run[:min(6, len(run))] }
+// safe is the beginning of a text as part of a folder's name.
+func safe(s string, most int) string {
+	var b strings.Builder
+	for _, r := range s {
+		if b.Len() == most {
+			break
+		}
+		if r > '~' || !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", r) {
+			r = '-'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 // plan says what is compared with what, before any evidence is read.
 type plan struct {

@@ -39,7 +39,7 @@ type sink[T any] struct {
 	w    *parquet.GenericWriter[T]
 }
 
-func newSink[T any](table, dir string) (*sink[T], error) {
+func newSink[T any](table, dir string, schema int) (*sink[T], error) {
 	s := &sink[T]{digest: newDigester(table, columnsOf(reflect.TypeFor[T]())),
 		chunk: make([]T, 0, chunkRows), spare: make([]T, 0, chunkRows)}
 	if dir == "" {
@@ -59,9 +59,9 @@ func newSink[T any](table, dir string) (*sink[T], error) {
 		parquet.DataPageVersion(1),
 		parquet.MaxRowsPerRowGroup(rowGroup),
 		parquet.Compression(codec),
-		parquet.CreatedBy(createdBy, fmt.Sprint(Schema), "parquet-go"),
+		parquet.CreatedBy(createdBy, fmt.Sprint(schema), "parquet-go"),
 		parquet.KeyValueMetadata("benchbatch.table", table),
-		parquet.KeyValueMetadata("benchbatch.schema", fmt.Sprint(Schema)),
+		parquet.KeyValueMetadata("benchbatch.schema", fmt.Sprint(schema)),
 	)
 	return s, nil
 }

@@ -101,7 +101,7 @@ func open[T any](b *builder, s **sink[T], table, dir string, err *error) {
 	if *err != nil {
 		return
 	}
-	if *s, *err = newSink[T](table, dir); *err == nil {
+	if *s, *err = newSink[T](table, dir, Schema); *err == nil {
 		b.all = append(b.all, *s)
 	}
 }

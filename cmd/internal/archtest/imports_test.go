@@ -49,7 +49,7 @@ var packages = []struct {
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
 	{"export/report", []string{"export", "export/chart", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
-	{"export/compare", []string{"export", "export/stats", "planner/batch"}},
+	{"export/compare", []string{"export", "export/chart", "export/document", "export/stats", "export/tables", "export/terminal", "planner/batch"}},
 	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
 	{"export/calibration", []string{"export", "export/document", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
