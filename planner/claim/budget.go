@@ -172,7 +172,7 @@ func (b *Budget) account() account {
 
 // Return settles what can be settled: all tranches where nothing is reserved, else
 // those that are not needed for what is spent and reserved. Others may take the rest.
-// It is repeated after an error.
+// After an error the next heartbeat goes on with the tranche at which it occurred.
 func (b *Budget) Return(ctx context.Context) error {
 	b.taking.Lock()
 	defer b.taking.Unlock()
@@ -183,12 +183,11 @@ func (b *Budget) Return(ctx context.Context) error {
 		}
 		err := l.end(ctx, endSpent, spent.String())
 		if errors.Is(err, ErrLost) { // an heir settles it
-			err = nil
+			continue
 		}
-		if err != nil {
-			b.mu.Lock()
-			b.own, b.spent = append(b.own, l), b.spent+spent
-			b.mu.Unlock()
+		if err != nil { // it may have arrived: nothing is spent from this tranche any more
+			b.member.owe(l, endSpent, spent.String())
+			l.drop()
 			return err
 		}
 	}

@@ -194,6 +194,30 @@ func TestTrancheWithALostAnswer(t *testing.T) {
 	refuse(t, b, 0.1)
 }
 
+// TestReturnWithALostAnswer: what was given back is not spent, and what was not given back is not free.
+func TestReturnWithALostAnswer(t *testing.T) {
+	for name, fault := range map[string]mlflowtest.Act{"lost": mlflowtest.LoseAnswer, "dropped": mlflowtest.Drop} {
+		t.Run(name, func(t *testing.T) {
+			w := newTable(t)
+			m := w.join("a", impatient)
+			a, b := budget(t, m, 10, 8), budget(t, w.join("b"), 10, 1)
+			settle(t, reserve(t, a, 1), 1)
+			w.fake.Inject(mlflowtest.Fault{Route: "set-tag", Times: 1, Do: fault})
+			require.Error(t, a.Return(ctx))
+			taken := 9.0
+			if name == "dropped" {
+				refuse(t, b, 9)
+				taken = 2
+			}
+			reserve(t, b, taken)
+			refuse(t, a, 1)
+			beat(t, m)
+			reserve(t, b, 9-taken)
+			refuse(t, a, 0.1)
+		})
+	}
+}
+
 func TestCeilingAcrossLaunchers(t *testing.T) {
 	w := newTable(t)
 	const ceiling = 5.0

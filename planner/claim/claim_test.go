@@ -159,6 +159,31 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+func TestReleaseThatFails(t *testing.T) {
+	w := newTable(t)
+	m, other := w.join("a", impatient), w.join("b")
+	lease := win(t, m, want(1))
+	w.fake.Inject(mlflowtest.Fault{Route: "set-tag", Times: 1, Do: mlflowtest.Drop})
+	require.Error(t, lease.Release(ctx, "stopped"))
+	lose(t, other, want(1))
+	beat(t, m, other)
+	win(t, other, want(1))
+}
+
+// TestReleaseWhoseAnswerIsLost: it took effect, so the launcher that gave the repeat back has no claim to it any more.
+func TestReleaseWhoseAnswerIsLost(t *testing.T) {
+	w := newTable(t)
+	m, other := w.join("a", impatient), w.join("b")
+	lease := win(t, m, want(1))
+	w.fake.Inject(mlflowtest.Fault{Route: "set-tag", Times: 1, Do: mlflowtest.LoseAnswer})
+	require.Error(t, lease.Release(ctx, "stopped"))
+	beat(t, other)
+	win(t, other, want(1))
+	lose(t, m, want(1))
+	beat(t, m)
+	lose(t, m, want(1))
+}
+
 // TestClaimThatArrivesLate: the request is in the server's queue while its launcher gives up.
 func TestClaimThatArrivesLate(t *testing.T) {
 	w := newTable(t)

@@ -68,10 +68,17 @@ func (l *Lease) state() error {
 // It may be called again after an error.
 func (l *Lease) Done(ctx context.Context, runID string) error { return l.end(ctx, endDone, runID) }
 
-// Release gives the repeat or slot back. The reason is for people: one line.
+// Release gives the repeat or slot back. The reason is for people: one line. After an
+// error the next heartbeat does it.
 func (l *Lease) Release(ctx context.Context, reason string) error {
 	r := []rune(strings.Join(strings.Fields(reason), " "))
-	return l.end(ctx, endReleased, string(r[:min(len(r), 500)]))
+	what := string(r[:min(len(r), 500)])
+	err := l.end(ctx, endReleased, what)
+	if err != nil && l.state() == nil {
+		l.member.owe(l, endReleased, what)
+		l.drop()
+	}
+	return err
 }
 
 func (l *Lease) end(ctx context.Context, word, what string) error {
@@ -81,12 +88,17 @@ func (l *Lease) end(ctx context.Context, word, what string) error {
 	if err := l.write(ctx, word, what); err != nil {
 		return err
 	}
+	l.drop()
+	return nil
+}
+
+// drop forgets that the lease is held.
+func (l *Lease) drop() {
 	l.member.mu.Lock()
 	defer l.member.mu.Unlock()
 	if l.member.held[l.key] == l {
 		delete(l.member.held, l.key)
 	}
-	return nil
 }
 
 // write puts the end on the ledger run.

@@ -41,7 +41,8 @@ type Member struct {
 	mu    sync.Mutex
 	view  *view
 	held  map[key]*Lease
-	busy  map[key]bool // being claimed or ended
+	busy  map[key]bool // being claimed
+	owed  map[string]debt
 	vigil vigil
 	sure  time.Time // till when nobody can have taken anything over; server's time
 	left  bool
@@ -64,7 +65,7 @@ func (b *Book) Join(ctx context.Context, o Options) (*Member, error) {
 	}
 	m := &Member{
 		book: b, opt: o, session: strings.ReplaceAll(id.String(), "-", "")[:16],
-		view: newView(), held: map[key]*Lease{}, busy: map[key]bool{}, vigil: vigil{},
+		view: newView(), held: map[key]*Lease{}, busy: map[key]bool{}, owed: map[string]debt{}, vigil: vigil{},
 	}
 	return m, m.Beat(ctx)
 }
@@ -103,9 +104,9 @@ func (m *Member) Beat(ctx context.Context) error {
 	if until.After(m.sure) {
 		m.sure = until
 	}
-	orphans := m.orphans()
+	m.orphans()
 	m.mu.Unlock()
-	return m.releaseOrphans(ctx, orphans)
+	return m.pay(ctx)
 }
 
 // confirm sends a heartbeat where the last one that succeeded is overdue.
@@ -181,33 +182,63 @@ func (m *Member) lose(l *Lease, why error) {
 	close(l.gone)
 }
 
-// orphans are claims of this session that nobody here holds: their writing ended in
-// an error, and was not tried again. They are marked busy. m.mu is held.
-func (m *Member) orphans() []Lease {
-	var out []Lease
-	for k, all := range m.view.holds {
-		h := all[len(all)-1]
-		_, ended := m.view.ends[k.at(h.generation)]
-		if h.session == m.session && !ended && m.held[k] == nil && !m.busy[k] {
-			m.busy[k] = true
-			out = append(out, Lease{member: m, key: k, hold: h})
-		}
-	}
-	return out
+// debt is an end that is to be written. To this member the generation has ended,
+// even where writing it ended in an error: it may have arrived, or may still.
+type debt struct {
+	lease      *Lease
+	word, what string
 }
 
-func (m *Member) releaseOrphans(ctx context.Context, all []Lease) error {
-	var errs error
-	for _, l := range all {
-		switch {
-		case !strings.HasPrefix(string(l.key), kindBudget+"/"):
-			errs = errors.Join(errs, l.write(ctx, endReleased, "nobody asked for it again after an error"))
-		case l.hold.generation == 1: // nothing was spent from it; of an estate that is not known
-			errs = errors.Join(errs, l.write(ctx, endSpent, micro(0).String()))
+func (m *Member) owe(l *Lease, word, what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owed[l.String()] = debt{l, word, what}
+}
+
+// orphans are claims of this session that nobody here holds: their writing ended in
+// an error, and was not tried again. They are given back. m.mu is held.
+func (m *Member) orphans() {
+	for k, all := range m.view.holds {
+		h := all[len(all)-1]
+		if _, ended := m.ended(k, h.generation); ended || h.session != m.session || m.held[k] != nil || m.busy[k] {
+			continue
 		}
-		m.idle(l.key)
+		l := &Lease{member: m, key: k, hold: h}
+		switch {
+		case !strings.HasPrefix(string(k), kindBudget+"/"):
+			m.owed[l.String()] = debt{l, endReleased, "nobody asked for it again after an error"}
+		case h.generation == 1: // nothing was spent from it; of an estate that is not known
+			m.owed[l.String()] = debt{l, endSpent, micro(0).String()}
+		}
 	}
-	return errs
+}
+
+// ended says how a generation ended, as far as this member is concerned. m.mu is held.
+func (m *Member) ended(k key, generation int) (end, bool) {
+	if e, ok := m.view.ends[k.at(generation)]; ok {
+		return e, true
+	}
+	d, ok := m.owed[k.at(generation)]
+	return end{word: d.word, what: d.what}, ok
+}
+
+// pay writes the ends that are owed.
+func (m *Member) pay(ctx context.Context) error {
+	m.mu.Lock()
+	var all []debt
+	for _, d := range m.owed {
+		all = append(all, d)
+	}
+	m.mu.Unlock()
+	for _, d := range all {
+		if err := d.lease.write(ctx, d.word, d.what); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		delete(m.owed, d.lease.String())
+		m.mu.Unlock()
+	}
+	return nil
 }
 
 // idle ends what made keys busy.

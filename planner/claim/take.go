@@ -108,7 +108,7 @@ func (m *Member) judge(bids []bid, verdicts []verdict, fresh bool) (open []free,
 			continue
 		}
 		last, claimed := m.view.latest(b.key)
-		e, ended := m.view.ends[b.key.at(last.generation)]
+		e, ended := m.ended(b.key, last.generation)
 		l := &Lease{member: m, key: b.key, gone: make(chan struct{})}
 		switch {
 		case !claimed:
