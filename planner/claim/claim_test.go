@@ -159,6 +159,24 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+func TestWantsOfNothing(t *testing.T) {
+	m := newTable(t).join("a")
+	for _, w := range []claim.Want{{Cell: cell}, {Slot: 1}, {Cell: "abc", Slot: 1}, {Cell: cell, Slot: -1}} {
+		_, err := m.Claim(ctx, w)
+		require.Error(t, err)
+	}
+}
+
+// TestForeignText: what anybody can write into a heartbeat does nothing to a terminal.
+func TestForeignText(t *testing.T) {
+	w := newTable(t)
+	a, b := w.join("a"), w.join("b")
+	win(t, a, want(1))
+	require.NoError(t, w.client().SetTag(ctx, w.run().Info.RunID, "beat/"+a.Session(), "until 2099-01-01T00:00:00.000Z \x1b[31mmallory\x07\u202e"))
+	beat(t, b)
+	assert.Equal(t, "[31mmallory", lose(t, b, want(1)).Launcher)
+}
+
 func TestReleaseThatFails(t *testing.T) {
 	w := newTable(t)
 	m, other := w.join("a", impatient), w.join("b")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -84,7 +85,7 @@ func parseHold(generation int, value string) hold {
 	if err != nil {
 		return h
 	}
-	h.session, h.since = fields[0], since
+	h.session, h.since = printable(fields[0]), since
 	if len(fields) > 2 {
 		h.usd, _ = parseMicro(fields[2])
 	}
@@ -138,10 +139,19 @@ func parseBeat(value string) (beat, bool) {
 	return beat{word == beatLeft, at, launcher}, err == nil && (word == beatLeft || word == beatUntil)
 }
 
-// parseTimed reads "word time rest".
+// parseTimed reads "word time rest". The rest can be anybody's: it is kept to what can be printed.
 func parseTimed(value string) (word string, at time.Time, rest string, err error) {
 	word, value, _ = strings.Cut(value, " ")
 	when, rest, _ := strings.Cut(value, " ")
 	at, err = time.Parse(timeLayout, when)
-	return word, at, rest, err
+	return word, at, printable(rest), err
+}
+
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, s)
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
 // Slot takes one of a quota's slots 1 to atOnce, or says who has them (*Full). Keep
 // it while there is work for it, Confirm it before each start, and Release it then.
 func (m *Member) Slot(ctx context.Context, quota string, atOnce int) (*Lease, error) {
-	if quota == "" || atOnce < 1 {
-		return nil, fmt.Errorf("quota %q with %d slots: a name and at least one slot are wanted", quota, atOnce)
+	if !batch.IDPattern.MatchString(quota) || atOnce < 1 {
+		return nil, fmt.Errorf("quota %q with %d slots: a name as in a spec and at least one slot are wanted", quota, atOnce)
 	}
 	for fresh := false; ; fresh = true {
 		full := &Full{Quota: quota, AtOnce: atOnce, Holders: make([]Holder, atOnce)}

@@ -110,6 +110,8 @@ func TestSlotsOfNothing(t *testing.T) {
 		_, err := m.Slot(ctx, "q", n)
 		require.Error(t, err)
 	}
-	_, err := m.Slot(ctx, "", 1)
-	require.Error(t, err)
+	for _, name := range []string{"", "a/b"} {
+		_, err := m.Slot(ctx, name, 1)
+		require.Error(t, err)
+	}
 }

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -28,6 +29,9 @@ type Answer struct {
 func (m *Member) Claim(ctx context.Context, wants ...Want) ([]Answer, error) {
 	bids := make([]bid, len(wants))
 	for i, w := range wants {
+		if !w.Cell.Valid() || w.Slot < 1 {
+			return nil, fmt.Errorf("repeat %d of cell %q: a digest and a number from 1 are wanted", w.Slot, string(w.Cell))
+		}
 		bids[i] = bid{key: repeatKey(w.Cell, w.Slot), past: w.Past}
 	}
 	verdicts, err := m.take(ctx, bids)
