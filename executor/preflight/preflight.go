@@ -82,7 +82,7 @@ func Check(ctx context.Context, s *spec.Spec, m spec.Model, p *spec.Preflight, l
 	if p.Kind == "command" {
 		r, err = c.command(ctx)
 	} else {
-		r, err = c.chat(ctx)
+		r, err = c.ask(ctx, dialects[p.Kind])
 	}
 	r.Kind, r.Took = p.Kind, time.Since(start)
 	if ctx.Err() != nil {

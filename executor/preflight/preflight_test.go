@@ -109,7 +109,7 @@ func TestTellsFaultsApart(t *testing.T) {
 			for range 64 {
 				_, _ = io.WriteString(w, strings.Repeat("x", 64<<10))
 			}
-		}, preflight.NotAnAPI, "not a chat completion"},
+		}, preflight.NotAnAPI, "not in the form of chat completions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := ask(t, aSpec(serve(t, c.h)+"/v1/chat/completions"), map[string]string{"KEY": key})
@@ -121,6 +121,66 @@ func TestTellsFaultsApart(t *testing.T) {
 			assert.ErrorContains(t, err, c.want)
 			assert.Less(t, len(err.Error()), 1500)
 			assert.Equal(t, 1, r.Calls)
+		})
+	}
+}
+
+// TestOtherRoutes asks by the other two kinds of route.
+func TestOtherRoutes(t *testing.T) {
+	for kind, c := range map[string]struct {
+		header, field, good, thinks, empty, cut, other string
+	}{
+		"anthropic-messages": {"X-Api-Key", "max_tokens",
+			`{"type":"message","model":"served-1","content":[{"type":"text","text":"ready"}],"stop_reason":"end_turn"}`,
+			`{"type":"message","content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`,
+			`{"type":"message","content":[],"stop_reason":"end_turn"}`,
+			`{"type":"message","content":[],"stop_reason":"max_tokens"}`, "without content"},
+		"openai-responses": {"Authorization", "max_output_tokens",
+			`{"object":"response","model":"served-1","error":null,"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ready"}]}]}`,
+			`{"object":"response","error":null,"status":"completed","output":[{"type":"function_call"}]}`,
+			`{"object":"response","error":null,"status":"completed","output":[]}`,
+			`{"object":"response","error":null,"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","summary":[]}]}`, "without output"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			var said string
+			status := http.StatusOK
+			s := aSpec(serve(t, func(w http.ResponseWriter, r *http.Request) {
+				var doc map[string]any
+				assert.NoError(t, json.NewDecoder(r.Body).Decode(&doc))
+				assert.Equal(t, "provider/m", doc["model"])
+				assert.InDelta(t, 16, doc[c.field], 0)
+				assert.Equal(t, key, strings.TrimPrefix(r.Header.Get(c.header), "Bearer "))
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, said)
+			}))
+			s.Preflight.Kind = kind
+			env := map[string]string{"KEY": key}
+			said = c.good
+			r, err := ask(t, s, env)
+			require.NoError(t, err)
+			assert.Equal(t, preflight.Result{Kind: kind, Model: "served-1", Took: r.Took, Calls: 1, Answer: "ready"}, r)
+			said = c.thinks
+			_, err = ask(t, s, env)
+			require.NoError(t, err, "a model that thinks or acts is there")
+			for _, bad := range []struct {
+				code       int
+				body, want string
+				fault      preflight.Fault
+			}{
+				{200, c.empty, "without any text", preflight.Empty},
+				{200, c.cut, "raise preflight.max_tokens", preflight.Empty},
+				{200, ok, c.other, preflight.NotAnAPI},
+				{200, `{"type":"error","error":{"type":"x","message":"no credit"}}`, "no credit", preflight.ServerError},
+				{401, `{"type":"error","error":{"message":"invalid key"}}`, "invalid key", preflight.RejectedKey},
+				{404, ``, "usually ends in /v1/", preflight.NotFound},
+			} {
+				said, status = bad.body, bad.code
+				_, err = ask(t, s, env)
+				var f *preflight.Error
+				require.ErrorAs(t, err, &f)
+				assert.Equal(t, bad.fault, f.Fault)
+				assert.ErrorContains(t, err, bad.want)
+			}
 		})
 	}
 }

@@ -158,7 +158,7 @@ func (k *checker) checkPreflight(at string, p *Preflight, own bool) {
 		}
 		return at + "." + key
 	}
-	k.oneOf(field("kind"), p.Kind, "openai-chat", "command")
+	k.oneOf(field("kind"), p.Kind, "openai-chat", "openai-responses", "anthropic-messages", "command")
 	within(k, field("max_tokens"), p.MaxTokens, 1, 100_000)
 	within(k, field("timeout"), p.Timeout, time.Millisecond, time.Hour)
 	if p.Key != "" && !envPattern.MatchString(p.Key) {
@@ -169,7 +169,7 @@ func (k *checker) checkPreflight(at string, p *Preflight, own bool) {
 		if len(p.Command) == 0 {
 			k.missing(field("command"), "write the program as a list of words")
 		}
-	case "openai-chat":
+	case "openai-chat", "openai-responses", "anthropic-messages":
 		k.checkURL(field("url"), p.URL)
 	}
 }

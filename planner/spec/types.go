@@ -122,7 +122,7 @@ type JudgeStage struct {
 
 // Preflight is one tiny call before a model's cells start.
 type Preflight struct {
-	Kind      string        `yaml:"kind" class:"free"`       // openai-chat or command
+	Kind      string        `yaml:"kind" class:"free"`       // openai-chat, openai-responses, anthropic-messages or command
 	URL       string        `yaml:"url" class:"free"`        // may hold ${NAME} of a pass_env or secret
 	Key       string        `yaml:"key" class:"free"`        // name of the environment variable that holds the key
 	MaxTokens int           `yaml:"max_tokens" class:"free"` // default 16

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,22 +23,21 @@ const (
 	maxCalls  = 3
 )
 
-// chat asks over HTTP. A limit, a server's error and a lost connection are
+// ask asks over HTTP. A limit, a server's error and a lost connection are
 // tried again while there is time.
-func (c *check) chat(ctx context.Context) (Result, error) {
+func (c *check) ask(ctx context.Context, d dialect) (Result, error) {
 	address, err := c.address()
 	if err != nil {
 		return Result{}, err
 	}
 	timed, cancel := context.WithTimeout(ctx, c.p.Timeout)
 	defer cancel()
-	field := "max_tokens"
 	var r Result
 	for {
 		r.Calls++
-		a, err := c.call(timed, address, field)
+		a, again, err := c.call(timed, address, d)
 		if err == nil {
-			r.Model, r.Answer = c.clean(a.Model, 100), c.clean(a.text(), 80)
+			r.Model, r.Answer = c.clean(a.model, 100), c.clean(a.text, 80)
 			return r, nil
 		}
 		var f *Error
@@ -46,13 +46,13 @@ func (c *check) chat(ctx context.Context) (Result, error) {
 		}
 		wait := time.Duration(r.Calls) * 500 * time.Millisecond
 		switch {
-		case f.Fault == BadRequest && field == "max_tokens" && strings.Contains(f.What, "max_completion_tokens"):
-			field, wait = "max_completion_tokens", 0
+		case f.Fault == BadRequest && d.limit == "max_tokens" && strings.Contains(f.What, "max_completion_tokens"):
+			d.limit, wait = "max_completion_tokens", 0
 		case f.Fault == Limited, f.Fault == ServerError, f.Fault == Refused:
 			if r.Calls == maxCalls {
 				return r, err
 			}
-			wait = max(wait, a.retryAfter)
+			wait = max(wait, again)
 		default:
 			return r, err
 		}
@@ -105,75 +105,45 @@ func (c *check) address() (string, error) {
 	return filled, nil
 }
 
-// answer is what is read of a chat completion.
-type answer struct {
-	Model   string `json:"model"`
-	Choices []struct {
-		FinishReason string `json:"finish_reason"`
-		Message      struct {
-			Content          any             `json:"content"`
-			Reasoning        string          `json:"reasoning"`
-			ReasoningContent string          `json:"reasoning_content"`
-			ToolCalls        json.RawMessage `json:"tool_calls"`
-		} `json:"message"`
-	} `json:"choices"`
-	Error      any `json:"error"`
-	retryAfter time.Duration
-}
-
-// text is what the model said or thought.
-func (a answer) text() string {
-	for _, c := range a.Choices {
-		said, _ := c.Message.Content.(string)
-		if parts, ok := c.Message.Content.([]any); ok {
-			for _, p := range parts {
-				if m, ok := p.(map[string]any); ok {
-					t, _ := m["text"].(string)
-					said += t
-				}
-			}
-		}
-		for _, s := range []string{said, c.Message.Reasoning, c.Message.ReasoningContent} {
-			if strings.TrimSpace(s) != "" {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
 // client follows no redirect: an API does not send one, a login page does.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-func (c *check) call(ctx context.Context, address, field string) (answer, error) {
-	body, err := json.Marshal(map[string]any{
-		"model": c.model.Route, field: c.p.MaxTokens,
-		"messages": []map[string]string{{"role": "user", "content": "Reply with the word ready."}},
-	})
+// call makes one call. again is how long the server asks to be left alone.
+func (c *check) call(ctx context.Context, address string, d dialect) (a reply, again time.Duration, err error) {
+	doc := maps.Clone(d.body)
+	doc["model"], doc[d.limit] = c.model.Route, c.p.MaxTokens
+	body, err := json.Marshal(doc)
 	if err != nil {
-		return answer{}, err
+		return a, 0, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return answer{}, c.fault(NotFound, "preflight.url is not an address", "correct preflight.url")
+		return a, 0, c.fault(NotFound, "preflight.url is not an address", "correct preflight.url")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "benchbatch")
 	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
+		d.auth(req.Header, c.key)
 	}
 	at := shown(req.URL)
 	resp, err := client.Do(req)
 	if err != nil {
-		return answer{}, c.unreachable(at, err)
+		return a, 0, c.unreachable(at, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return answer{}, c.unreachable(at, err)
+		return a, 0, c.unreachable(at, err)
 	}
-	return c.judge(at, resp, text)
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		again = time.Duration(min(s, 3600)) * time.Second
+	}
+	if err := c.judge(at, resp, text, d); err != nil {
+		return a, again, err
+	}
+	a, err = c.read(at, resp, text, d)
+	return a, again, err
 }
 
 // shown is an address without user, password and query.
@@ -192,12 +162,8 @@ func (c *check) unreachable(at string, err error) error {
 	return c.fault(Refused, fmt.Sprintf("no connection to %s: %v", at, err), "start the endpoint, or correct the address")
 }
 
-// judge tells apart what can be wrong with an answer.
-func (c *check) judge(at string, resp *http.Response, text []byte) (answer, error) {
-	var a answer
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		a.retryAfter = time.Duration(min(s, 3600)) * time.Second
-	}
+// judge tells apart what can be wrong by an answer's status.
+func (c *check) judge(at string, resp *http.Response, text []byte, d dialect) error {
 	says := fmt.Sprintf("%s answers %d%s", at, resp.StatusCode, c.message(text))
 	code := resp.StatusCode
 	switch {
@@ -206,44 +172,48 @@ func (c *check) judge(at string, resp *http.Response, text []byte) (answer, erro
 		if c.p.Key != "" {
 			remedy = "see whether the key in " + c.p.Key + " is right and may use this model"
 		}
-		return a, c.fault(RejectedKey, says, remedy)
+		return c.fault(RejectedKey, says, remedy)
 	case code == 404 || code == 405:
-		return a, c.fault(NotFound, says, fmt.Sprintf("see whether the address is right and the model's route %q exists there", c.model.Route))
+		return c.fault(NotFound, says, fmt.Sprintf("see whether the address is right (it usually ends in %s) and the model's route %q exists there", d.path, c.model.Route))
 	case code == 429:
-		return a, c.fault(Limited, says, "wait until the limit is over, or lower at_once in quotas")
+		return c.fault(Limited, says, "wait until the limit is over, or lower at_once in quotas")
 	case code >= 500:
-		return a, c.fault(ServerError, says, "see the endpoint's own log or status page")
+		return c.fault(ServerError, says, "see the endpoint's own log or status page")
 	case code >= 400:
-		return a, c.fault(BadRequest, says, fmt.Sprintf("see whether the endpoint knows the model %q and chat completions", c.model.Route))
+		return c.fault(BadRequest, says, fmt.Sprintf("see whether the endpoint knows the model %q and %s", c.model.Route, d.called))
 	case code >= 300:
-		return a, c.fault(NotAnAPI, fmt.Sprintf("%s answers %d, a redirect", at, code), "write the address of the API itself; a login may stand in front of it")
+		return c.fault(NotAnAPI, fmt.Sprintf("%s answers %d, a redirect", at, code), "write the address of the API itself; a login may stand in front of it")
 	}
-	return c.read(at, resp, text, a)
+	return nil
 }
 
 // read looks at a successful answer.
-func (c *check) read(at string, resp *http.Response, text []byte, a answer) (answer, error) {
+func (c *check) read(at string, resp *http.Response, text []byte, d dialect) (reply, error) {
+	var a reply
+	other := "see whether the address is that of " + d.called + ": it usually ends in " + d.path
 	body := bytes.TrimSpace(text)
 	if strings.Contains(resp.Header.Get("Content-Type"), "html") || bytes.HasPrefix(body, []byte("<")) {
 		return a, c.fault(NotAnAPI, at+" answers a web page", "write the address of the API itself; a login may stand in front of it")
 	}
 	if len(body) == 0 {
-		return a, c.fault(Empty, at+" answers nothing", "see whether the address is that of chat completions")
+		return a, c.fault(Empty, at+" answers nothing", other)
 	}
-	wait := a.retryAfter
-	if err := json.Unmarshal(body, &a); err != nil {
-		return a, c.fault(NotAnAPI, fmt.Sprintf("%s answers what is not a chat completion: %s", at, c.clean(string(body), 200)), "see whether the address is that of chat completions")
+	var failed struct {
+		Error any `json:"error"`
 	}
-	a.retryAfter = wait
-	switch {
-	case a.Error != nil:
+	if json.Unmarshal(body, &failed) == nil && failed.Error != nil {
 		return a, c.fault(ServerError, at+" answers 200 with an error"+c.message(text), "see the endpoint's own log or status page")
-	case len(a.Choices) == 0:
-		return a, c.fault(NotAnAPI, at+" answers JSON without choices", "see whether the address is that of chat completions")
-	case a.text() == "" && len(a.Choices[0].Message.ToolCalls) == 0 && a.Choices[0].FinishReason == "length":
+	}
+	a, err := d.read(body)
+	switch {
+	case err != nil:
+		return a, c.fault(NotAnAPI, fmt.Sprintf("%s answers what is not in the form of %s: %s", at, d.called, c.clean(string(body), 200)), other)
+	case !a.known:
+		return a, c.fault(NotAnAPI, at+" answers JSON without "+d.shape, other)
+	case !a.alive() && a.cut:
 		return a, c.fault(Empty, fmt.Sprintf("the answer is empty after %d tokens", c.p.MaxTokens), "raise preflight.max_tokens: the model may think before it speaks")
-	case a.text() == "" && len(a.Choices[0].Message.ToolCalls) == 0:
-		return a, c.fault(Empty, at+" answers without any text", "see whether the model is loaded and serves chat completions")
+	case !a.alive():
+		return a, c.fault(Empty, at+" answers without any text", "see whether the model is loaded and serves "+d.called)
 	}
 	return a, nil
 }
