@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -166,6 +167,22 @@ func TestAddingAConstantChangesNoDifference(t *testing.T) {
 		}
 		d = build(t, b)
 		assertSame(t, want, verdicts(d, ruled(t, d, rule)))
+	})
+}
+
+// Any batch can be shuffled under any rule; every pair of measured variants is then equal.
+func TestAnyBatchCanBeShuffled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, rule := build(t, anyBatch(t)), anyRule(t)
+		c, err := Shuffle(d, rule, NewKey("any", "", ""), 3)
+		require.NoError(t, err)
+		m := len(d.variants)
+		assert.Equal(t, m*(m-1)/2, c.Equal)
+		assert.Zero(t, c.Different)
+		assertNoNaN(t, c)
+		again, err := Shuffle(d, rule, NewKey("any", "", ""), 3)
+		require.NoError(t, err)
+		assert.Equal(t, c, again)
 	})
 }
 

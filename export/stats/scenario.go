@@ -73,20 +73,20 @@ func (s Scenario) fill(g *rand.Rand, out *variant, v int, difficulty []float64, 
 	shocks := make([]float64, k)
 	for r := range shocks {
 		if s.Shocked == 0 || v < s.Shocked {
-			shocks[r] = s.Shock * g.NormFloat64()
+			shocks[r] = float64(s.Shock * g.NormFloat64())
 		}
 	}
 	var family []float64
 	if s.FamilySD > 0 {
 		family = make([]float64, s.Tasks)
 		for f := range family {
-			family[f] = s.FamilySD * g.NormFloat64()
+			family[f] = float64(s.FamilySD * g.NormFloat64())
 		}
 	}
 	for t, x := range difficulty {
 		x += s.effect(v)
 		if s.Interaction > 0 {
-			x += s.Interaction * g.NormFloat64()
+			x += float64(s.Interaction * g.NormFloat64())
 		}
 		if family != nil {
 			x += family[unit[t]]
@@ -105,7 +105,7 @@ func (s Scenario) fill(g *rand.Rand, out *variant, v int, difficulty []float64, 
 
 // effect is the variant's true place: the first is the best.
 func (s Scenario) effect(v int) float64 {
-	return s.Spread * (0.5 - float64(v)/float64(s.Variants-1))
+	return float64(s.Spread * (0.5 - float64(v)/float64(s.Variants-1)))
 }
 
 func (s Scenario) score(g *rand.Rand, p float64) float64 {
@@ -122,7 +122,7 @@ func (s Scenario) score(g *rand.Rand, p float64) float64 {
 // gammaVariate draws from a gamma distribution of the given shape (Marsaglia and Tsang).
 func gammaVariate(g *rand.Rand, shape float64) float64 {
 	if shape < 1 {
-		return gammaVariate(g, shape+1) * math.Pow(1-g.Float64(), 1/shape)
+		return float64(gammaVariate(g, shape+1) * math.Pow(1-g.Float64(), 1/shape))
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
@@ -134,7 +134,7 @@ func gammaVariate(g *rand.Rand, shape float64) float64 {
 		}
 		v = v * v * v
 		if math.Log(1-g.Float64()) < float64(x*x/2)+d-float64(d*v)+float64(d*math.Log(v)) {
-			return d * v
+			return float64(d * v)
 		}
 	}
 }
