@@ -1,6 +1,11 @@
 package export
 
-import "github.com/benchbatch/benchbatch/export/stats"
+import (
+	"fmt"
+
+	"github.com/benchbatch/benchbatch/export/stats"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
 
 // ByFamily is the value of decision.by that asks for a verdict on every family.
 const ByFamily = "family"
@@ -16,6 +21,10 @@ type FamilyVerdict struct {
 // families decides by family, where the rule asks for it.
 func (x *deciding) families(data *stats.Data) error {
 	if x.d.By != ByFamily {
+		return nil
+	}
+	if p, f := len(x.v.Pairs), len(x.v.Description.Families); p*f > batch.MostFamilyVerdicts {
+		x.v.FamiliesRefused = fmt.Sprintf("%d pairs on %d families are more than %d verdicts", p, f, batch.MostFamilyVerdicts)
 		return nil
 	}
 	all, err := stats.DecideByFamily(data, x.v.Rule)

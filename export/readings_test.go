@@ -155,6 +155,17 @@ func TestDecideByFamily(t *testing.T) {
 	assert.True(t, a.Candidates[0].Recommended)
 	assert.False(t, b.Candidates[0].Recommended)
 
+	lines := make([]string, 92) // 4,186 pairs on 12 families
+	for i := range lines {
+		lines[i] = strings.Repeat("1 ", 12)
+	}
+	many := exporttest.Lettered(lines...)
+	many.SetFamilies("abcdefghijkl")
+	many.SetDecision(`{"metric":"passed","by":"family"}`)
+	v = summaryOf(t, many).Verdict
+	assert.Nil(t, v.Families)
+	assert.Equal(t, "4186 pairs on 12 families are more than 50000 verdicts", v.FamiliesRefused)
+
 	s.SetDecision(`{"metric":"passed","by":"model"}`)
 	assert.Contains(t, summaryOf(t, s).Verdict.Refused, `decision.by "model" is not known`)
 }

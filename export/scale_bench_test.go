@@ -15,13 +15,14 @@ import (
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/exporttest"
+	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
 // scaleRoot names, to a child of BenchmarkScale, the folder with the batch.
 const scaleRoot = "BENCHBATCH_TEST_SCALE"
 
 // BenchmarkScale exports 100 variants × 1,000 tasks × 10 repeats (1,000,000 outcomes,
-// 4,950 pairs) end to end, verdict, report and all, in a process of its own without
+// 4,950 pairs) end to end, verdict in three readings, report and all, in a process of its own without
 // any setting of the garbage collector, and reports that process's largest memory.
 func BenchmarkScale(b *testing.B) {
 	if root := os.Getenv(scaleRoot); root != "" {
@@ -58,6 +59,8 @@ func saveScale(b *testing.B, root string) {
 	b.Helper()
 	s := exporttest.New(exporttest.Shape{Agents: 10, Models: 10, Tasks: 1000, Repeats: 10, Seed: 5, Dir: filepath.Join(root, "raw")})
 	s.SetDecision(`{"metric":"score","alpha":0.025,"margin":0.02,"reference":"agent-1+model-1","compare":"all","scope":"population"}`)
+	s.Plan.Withdraw = []batch.Withdrawal{{Task: "T-0003", Why: "verifier was wrong", Date: "2026-12-02"}}
+	s.Result.Evaluations[0].Role = export.RoleSelection
 	in := s.Freeze()
 	in.Fetch = nil
 	data, err := json.Marshal(documents{in.PlanJSON, in.ResultJSON, in.SpecYAML, in.PanelJSONL})

@@ -28,6 +28,8 @@ type Verdict struct {
 	// by all (Holm); nil unless the rule decides by family. Means by family are in
 	// Description.Families in any case, and exploratory where Families is nil.
 	Families []FamilyVerdict
+	// FamiliesRefused says why there are none although the rule decides by family.
+	FamiliesRefused string
 	// JudgeNames are the judges of Verdicts.Judges and Description.Judging, by index.
 	JudgeNames []string
 	// Candidates for the reference's place; nil without a reference, an advantage

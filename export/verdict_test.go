@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -252,14 +253,19 @@ func TestForgedVerdict(t *testing.T) {
 	assert.True(t, named(r.Findings, "report.md") && named(r.Findings, "README.md"), "%v", r.Findings)
 }
 
-// The same bytes for any number of workers, with claims, votes, failures and withdrawn tasks in it.
+// The same bytes for any number of workers and cores, with claims, votes, failures and
+// every reading in it, by family too.
 func TestVerdictBytes(t *testing.T) {
 	s := exporttest.New(exporttest.Shape{Agents: 3, Models: 2, Tasks: 40, Repeats: 4, Judges: 3, Attempts: true, Seed: 9})
 	s.Plan.Withdraw = []batch.Withdrawal{{Task: "T-0003", Why: "wrong", Date: "2026-12-02"}}
-	s.SetDecision(`{"metric":"score","margin":0.1,"reference":"agent-1+model-1","advantage":{"cost_usd":0.2,"wall_s":0.2}}`)
+	s.SetDecision(`{"metric":"score","margin":0.1,"reference":"agent-1+model-1","advantage":{"cost_usd":0.2,"wall_s":0.2},"by":"family"}`)
+	s.Result.Evaluations[3].Role = export.RoleSelection
+	change(s, s.Result.Evaluations[5].RunID, func(_ int, o *outcome.Outcome) { o.Flags = []outcome.Flag{{Audit: "cheating"}} })
 	b := s.Freeze()
 	var first string
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{1, 3, 16} {
+		runtime.GOMAXPROCS(n)
 		dir, err := export.Write(context.Background(), b, export.Options{Out: t.TempDir(), Workers: n, Outputs: outputs()})
 		require.NoError(t, err)
 		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))

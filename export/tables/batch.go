@@ -47,7 +47,7 @@ func (r *BatchRow) decide(s *export.Summary) {
 	v := s.Verdict
 	compare, scope := compares[v.Rule.Compare], scopes[v.Rule.Scope]
 	reference := cmp.Or(v.Rule.Reference, v.Dropped)
-	r.Compare, r.Scope, r.By, r.Reference = &compare, &scope, text(&v.By), text(&reference)
+	r.Compare, r.Scope, r.By, r.ByReason, r.Reference = &compare, &scope, text(&v.By), text(&v.FamiliesRefused), text(&reference)
 	r.Level, r.Compared, r.Best, r.Untimed = finite(&v.Level), whole(v.Compared), namesOf(s).of(v.Chosen()), whole(v.Untimed)
 	r.MedianMDE = finite(v.MedianMDE)
 	r.ShockVar, r.ShockNoise, r.ShockPhi, r.ShockDF = finite(&v.Shock.Excess), finite(&v.Shock.Expected), finite(&v.Shock.Phi), finite(&v.Shock.PhiDF)

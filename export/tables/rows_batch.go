@@ -19,7 +19,8 @@ type BatchRow struct {
 	Decision
 	Compare         *string  `parquet:"compare,dict"`
 	Scope           *string  `parquet:"scope,dict"`
-	By              *string  `parquet:"by,dict"` // family; null = not asked for
+	By              *string  `parquet:"by,dict"`        // family; null = not asked for
+	ByReason        *string  `parquet:"by_reason,dict"` // why nothing was decided by family although it was asked for
 	Reference       *string  `parquet:"reference,dict"`
 	Earlier         *string  `parquet:"earlier_batches,plain"` // run ids of earlier looks, comma between
 	Level           *float64 `parquet:"level"`                 // two-sided, shared by pairs_compared

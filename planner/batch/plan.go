@@ -78,6 +78,10 @@ type Calibration struct {
 // panel, and its repeats count there.
 func (c *Calibration) Whole(recipe Digest) bool { return c.Recipe == recipe }
 
+// MostFamilyVerdicts is how many verdicts decision.by: family may ask for, pairs of
+// variants × families of the panel.
+const MostFamilyVerdicts = 50_000
+
 // Exclusion is a variant that the spec leaves out on purpose.
 type Exclusion struct {
 	Variant

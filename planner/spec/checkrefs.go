@@ -157,6 +157,7 @@ func (k *checker) checkDecision() {
 		if k.s.Tasks != nil && !slices.ContainsFunc(k.s.Tasks, func(t batch.Task) bool { return t.Family != "" }) {
 			k.c.add("decision.by", "no task of the panel has a family", "give the tasks families, or remove it")
 		}
+		k.countFamilyVerdicts()
 	}
 	if d.PassThreshold <= 0 || d.PassThreshold > 1 {
 		k.c.add("decision.pass_threshold", "out of range: above 0 and at most 1 is allowed", "")
@@ -175,6 +176,21 @@ func (k *checker) checkDecision() {
 		}
 	}
 	k.checkReference(d)
+}
+
+// countFamilyVerdicts refuses more verdicts than anybody could read or a machine hold.
+func (k *checker) countFamilyVerdicts() {
+	families := map[string]bool{}
+	for _, t := range k.s.Tasks {
+		if t.Family != "" {
+			families[t.Family] = true
+		}
+	}
+	m := len(k.s.Variants())
+	if pairs := m * (m - 1) / 2; pairs*len(families) > batch.MostFamilyVerdicts {
+		k.c.add("decision.by", fmt.Sprintf("%d pairs on %d families are more than %d verdicts", pairs, len(families), batch.MostFamilyVerdicts),
+			"join families, leave variants out, or remove it")
+	}
 }
 
 func (k *checker) checkReference(d Decision) {

@@ -285,3 +285,18 @@ func TestProblemsAreBounded(t *testing.T) {
 	assert.Len(t, got, maxProblems+1)
 	assert.Contains(t, got[maxProblems], "and more: 10000 problems in all")
 }
+
+// More verdicts by family than anybody could read are refused before anything is paid for.
+func TestTooManyVerdictsByFamily(t *testing.T) {
+	var panel, models strings.Builder
+	panel.WriteString("id,input,family\n")
+	for i := range 12 {
+		fmt.Fprintf(&panel, "L-%d,Is the lamp on?,family-%d\n", i, i)
+	}
+	for i := range 92 {
+		fmt.Fprintf(&models, "lab/lamp-%d, ", i)
+	}
+	spec := strings.Replace(smallSpec, "north/lamp-9b, south/lamp-27b", models.String(), 1) + "decision: {by: family}\n"
+	got := lines(t, small(t, spec, map[string]string{"lamps.csv": panel.String()}), nil)
+	assert.Equal(t, []string{`spec.yaml:5:16: decision.by: "family": 4186 pairs on 12 families are more than 50000 verdicts; join families, leave variants out, or remove it`}, got)
+}
