@@ -92,8 +92,8 @@ func (c *Calibration) aboutPlan(v *export.Verdict) {
 func (c *Calibration) aboutRest() {
 	r, ceiling := &c.Rest, c.planned.CeilingUSD
 	if ceiling == nil {
-		if r.UnknownCost > 0 {
-			c.say(note, "cost_unknown", r.UnknownCost)
+		if r.untold > 0 {
+			c.say(note, "cost_unknown", r.untold)
 		}
 		return
 	}
@@ -101,8 +101,8 @@ func (c *Calibration) aboutRest() {
 	switch {
 	case r.CostUSD != nil && r.CostUSD.Value > left:
 		c.say(Change, "over_budget", money(r.CostUSD.Value), money(left))
-	case r.UnknownCost > 0:
-		c.say(Change, "ceiling_unkept", r.UnknownCost, money(*ceiling))
+	case r.untold > 0:
+		c.say(Change, "ceiling_unkept", r.untold, money(*ceiling))
 	case r.CostUSD != nil && r.CostUSD.High != nil && *r.CostUSD.High > left:
 		c.say(note, "perhaps_over_budget", money(*r.CostUSD.High), money(left))
 	}

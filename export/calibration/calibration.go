@@ -157,6 +157,8 @@ type Missing struct {
 	UnknownCost int       `json:"unknown_cost"` // evaluations
 	WallS       *Interval `json:"wall_s"`       // under the quotas, seconds; nil = unknown
 	UnknownTime int       `json:"unknown_time"` // evaluations
+
+	untold int // evaluations of variants that were measured and said no cost
 }
 
 // Variant is a variant of the slice. It is described, not ranked.

@@ -9,7 +9,7 @@ import (
 // endings are what each verdict advises.
 var endings = map[Verdict]document.Own{
 	Go:     "Go: nothing that was measured speaks against the batch as planned.",
-	Change: "Change: the batch as planned would not be worth its money.",
+	Change: "Change: do not start the batch as it is planned.",
 	Stop:   "Stop: do not start the batch.",
 }
 
@@ -29,7 +29,8 @@ func (c *Calibration) Page() *document.Document {
 	}
 	d.Add(
 		&document.Verdict{Question: document.Say("Is the whole batch worth its money as it is planned?"), Sentence: document.Say("%s", c.Ending()), Notes: notes},
-		&document.Facts{Facts: c.Facts()},
+		&document.Heading{Level: 2, ID: "answers", Text: document.Say("Answers")},
+		c.answers(),
 		&document.Heading{Level: 2, ID: "variants", Text: document.Say("Variants")},
 		c.variantTable(),
 	)
@@ -42,6 +43,23 @@ func (c *Calibration) Page() *document.Document {
 	}}, &document.Paragraph{Small: true, Text: document.Say("Variants are described here and not compared: a calibration decides nothing about them. " +
 		"Figures from so few tasks are rough; their intervals say how rough.")})
 	return d
+}
+
+// questions are what each of Facts answers, in their order.
+var questions = []document.Own{
+	"Does the panel leave room, and which tasks tell something apart?",
+	"Do whole runs agree?",
+	"How much failed?",
+	"Which difference could the batch detect?",
+	"What will the rest cost, and how long will it take?",
+}
+
+func (c *Calibration) answers() *document.Table {
+	t := &document.Table{Caption: document.Say("What was asked of the slice"), Columns: []document.Column{{Text: document.Say("question")}, {Text: document.Say("answer")}}}
+	for i, f := range c.Facts() {
+		t.Rows = append(t.Rows, document.Row{document.Say("%s", questions[i]), f.Text})
+	}
+	return t
 }
 
 func (c *Calibration) variantTable() *document.Table {

@@ -20,6 +20,9 @@ func (c *Calibration) rest(from *Collector) {
 			costs = append(costs, x)
 		} else {
 			c.Rest.UnknownCost += r.Missing
+			if s != nil {
+				c.Rest.untold += r.Missing
+			}
 		}
 		if m, off, ok := s.duration(len(from.f.Tasks), c.planned.Tasks); ok {
 			mean[r.Variant], low[r.Variant], high[r.Variant] = m, m*max(0, 1-off), m*(1+off)

@@ -97,11 +97,15 @@ func some(names []string) document.Text {
 
 func score(v float64) document.Own { return document.Own(fmt.Sprintf("%.3f", v)) }
 
+// money is USD, with more digits the less it is.
 func money(v float64) document.Own {
-	if v < 100 {
+	switch {
+	case v >= 1 || v == 0:
+		return document.Own(fmt.Sprintf("$%.2f", v))
+	case v >= 0.01:
 		return document.Own(fmt.Sprintf("$%.4f", v))
 	}
-	return document.Own(fmt.Sprintf("$%.0f", v))
+	return document.Own(fmt.Sprintf("$%.6f", v))
 }
 
 // span is a time as people say it.
