@@ -66,11 +66,12 @@ type Request struct {
 	Launcher  Launcher
 	Progress  func(done, total int) // tasks with a line so far; nil = not wanted
 
-	Grace     time.Duration                   // 0 = DefaultGrace
-	Backoff   func(attempt int) time.Duration // before attempt 2..; nil = 1 s, 2 s, 4 s … with jitter
-	MaxOutput int64                           // bytes kept of one log; 0 = DefaultMaxOutput
-	MaxBundle int64                           // bytes kept in the bundle before compression; 0 = DefaultMaxBundle
-	MaxFiles  int                             // files kept in the bundle; 0 = DefaultMaxFiles
+	Grace time.Duration // 0 = DefaultGrace
+	// Backoff is the wait after the n-th failure (from 1) of a task for one reason; nil = by class, doubling, with jitter.
+	Backoff   func(class outcome.State, n int) time.Duration
+	MaxOutput int64 // bytes kept of one log; 0 = DefaultMaxOutput
+	MaxBundle int64 // bytes kept in the bundle before compression; 0 = DefaultMaxBundle
+	MaxFiles  int   // files kept in the bundle; 0 = DefaultMaxFiles
 }
 
 // Defaults of a request.

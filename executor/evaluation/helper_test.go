@@ -53,7 +53,7 @@ func newBench(t *testing.T, n int, script string) *bench {
 		Slot: 1, UUID: "7f3a9c00-0000-4000-8000-000000000001", Dir: filepath.Join(t.TempDir(), "evaluation"), WorkRoot: t.TempDir(),
 		Lookup:   func(name string) (string, bool) { v, ok := b.env[name]; return v, ok },
 		Launcher: process.Launcher{}, Grace: 200 * time.Millisecond,
-		Backoff: func(int) time.Duration { return time.Millisecond },
+		Backoff: func(outcome.State, int) time.Duration { return time.Millisecond },
 	}
 	b.script("run.sh", script)
 	return b

@@ -52,7 +52,7 @@ func (m *measurement) score(ctx context.Context, n int, tasks []batch.Task, got 
 		if todo = openOf(tasks, got); last {
 			return nil
 		}
-		if len(todo) > 0 && !sleep(ctx, m.req.Backoff(try+1)) {
+		if len(todo) > 0 && !sleep(ctx, m.req.Backoff(outcome.Judge, try)) {
 			return nil
 		}
 	}

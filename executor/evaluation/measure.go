@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,26 +150,33 @@ func asHashed(s *spec.Spec) (*spec.Spec, error) {
 	return &c, nil
 }
 
-// backoff doubles from one second, give or take a quarter, up to half a minute.
-func backoff(attempt int) time.Duration {
-	d := min(time.Second<<min(attempt-2, 5), 30*time.Second)
-	return d*3/4 + rand.N(d/2)
-}
-
 // run makes attempts until every task has a score or may not be tried again.
 func (m *measurement) run(ctx context.Context) error {
 	pending := m.req.Spec.Tasks
+	var wait time.Duration
 	for n := 1; len(pending) > 0; n++ {
-		if n > 1 && !sleep(ctx, m.req.Backoff(n)) {
+		if n > 1 && !m.pause(ctx, wait) {
 			return nil
 		}
 		got, err := m.attempt(ctx, n, pending)
-		pending = m.settle(n, pending, got)
+		pending, wait = m.settle(n, pending, got)
 		if err != nil || ctx.Err() != nil || m.final != "" || m.left() <= 0 {
 			return err
 		}
 	}
 	return nil
+}
+
+// pause waits before another attempt; the wait is part of the time limit. Where the
+// limit comes first, it says so at once and waits for nothing.
+func (m *measurement) pause(ctx context.Context, d time.Duration) bool {
+	if left := m.left(); d >= left {
+		m.final = fmt.Sprintf("deadline before next try: it would be in %s, and %s are left of the limit of %s", d.Round(time.Millisecond), left.Round(time.Millisecond), m.limit())
+		m.problem("%s", m.final)
+		return false
+	}
+	m.spent += d
+	return sleep(ctx, d)
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -195,10 +201,12 @@ func (m *measurement) limit() time.Duration {
 // left is what remains of it.
 func (m *measurement) left() time.Duration { return m.limit() - m.spent }
 
-// settle records an attempt's outcomes and returns the tasks to try again.
-// Tasks that the attempt did not reach are not in got.
-func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.Outcome) []batch.Task {
-	var again []batch.Task
+// settle records an attempt's outcomes and returns the tasks to try again, and how
+// long to wait before. Tasks that the attempt did not reach are not in got.
+//
+// The first outcome of a task that has a score counts: which attempt that is was
+// decided by the failures of those before it, never by a score.
+func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.Outcome) (again []batch.Task, wait time.Duration) {
 	first := len(m.attempts)
 	for _, t := range tasks {
 		o, ok := got[t.ID]
@@ -220,6 +228,7 @@ func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.O
 		used[o.State]++
 		if o.State != outcome.Judge && used[o.State] <= m.retries(o.State) {
 			again = append(again, t)
+			wait = max(wait, m.req.Backoff(o.State, used[o.State]))
 		}
 	}
 	rows := make([]record, 0, len(got))
@@ -230,21 +239,7 @@ func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.O
 		m.final = "what is paid for can't be recorded: " + err.Error()
 	}
 	m.progress(m.measured)
-	return again
-}
-
-// retries is how often a task may be tried again for a reason.
-func (m *measurement) retries(class outcome.State) int {
-	if n, ok := m.req.Spec.Retry[string(class)]; ok {
-		return n
-	}
-	switch class {
-	case outcome.Provider:
-		return 2
-	case outcome.Harness, outcome.Judge:
-		return 1
-	}
-	return 0
+	return again, wait
 }
 
 func (m *measurement) problem(format string, args ...any) {

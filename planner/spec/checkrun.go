@@ -217,7 +217,7 @@ func (k *checker) checkFree() {
 	if c := k.s.Budget.CeilingUSD; c != nil {
 		within(k, "budget.ceiling_usd", *c, 0, 1e9)
 	}
-	classes := []string{"provider", "harness", "tool", "judge"}
+	classes := []string{"provider", "harness", "tool", "judge", "budget"}
 	for _, class := range slices.Sorted(maps.Keys(k.s.Retry)) {
 		k.oneOf(join("retry", class), class, classes...)
 		within(k, join("retry", class), k.s.Retry[class], 0, 10)

@@ -160,7 +160,7 @@ func TestProblemsOfValues(t *testing.T) {
 			`4:37: runner.unit: "tasks": not one of evaluation, task; did you mean task?`,
 			"4:51: runner.check: a check looks at one answer, and the runner does a whole evaluation; write unit: task, or score in the runner",
 			`5:26: recipe.timeout_policy: "zero": not one of fail, missing; write fail or missing`,
-			`6:16: retry.agent: "1": not one of provider, harness, tool, judge; write provider or harness or tool or judge`,
+			`6:16: retry.agent: "1": not one of provider, harness, tool, judge, budget; write provider or harness or tool or judge or budget`,
 			`6:29: retry.provider: "11": out of range: 0 to 10 is allowed`,
 		}},
 		{"judges", smallSpec + "recipe: {judges: [{id: a, kind: mode}, {id: A, kind: model}, {id: b, kind: code, samples: 0, aggregate: max, scale: [1]}]}\n", []string{
