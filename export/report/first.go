@@ -175,12 +175,16 @@ func (p *page) rule() document.Text {
 	if v.Rule.Scope == stats.List {
 		scope = "about exactly these tasks"
 	}
-	frozen := own("frozen before the run")
-	if p.f.PostHoc != nil {
-		frozen = "chosen after the run"
-	}
 	return say("Decided on %s, %s; %s. %s at this question: %s tested at %s two-sided, shared by all (Holm). Rule %s, %s.",
-		cmp.Or(v.Metric, "score"), scope, margin, look(v.Look), areIs(v.Compared, "pair"), own(short(v.Level)), p.f.Plan.DecisionDigest.Short(), frozen)
+		cmp.Or(v.Metric, "score"), scope, margin, look(v.Look), areIs(v.Compared, "pair"), own(short(v.Level)), p.f.Plan.DecisionDigest.Short(), p.chosen())
+}
+
+// chosen says when the rule was chosen.
+func (p *page) chosen() own {
+	if p.f.PostHoc != nil {
+		return "chosen after the run"
+	}
+	return "frozen before the run"
 }
 
 func look(n int) document.Text {

@@ -156,6 +156,17 @@ func (p *page) table(t *document.Table) {
 	}
 }
 
+// folded adds a table whose rows beyond the first few are folded.
+func (p *page) folded(t *document.Table, few int, what string) {
+	if len(t.Rows) <= few+few/2 {
+		p.table(t)
+		return
+	}
+	rest := &document.Table{Caption: say("%s, continued", t.Caption), Columns: t.Columns, Headers: t.Headers, Rows: t.Rows[few:], Notes: t.Notes}
+	t.Rows, t.Notes = t.Rows[:few], nil
+	p.add(t, &document.Details{Summary: say("%s", many(len(rest.Rows), "further "+what)), Blocks: []document.Block{rest}})
+}
+
 func say(format document.Own, args ...any) document.Text { return document.Say(format, args...) }
 
 // columns are heads of a table; those that start with # are numbers.

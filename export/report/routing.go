@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (p *page) candidates() {
 		p.say("No recommendation is made: the rule names no advantage that would be material.")
 		return
 	}
-	p.say("The recommendation follows the rule as it was frozen: first capability, then an advantage of %s whose whole 95 %% interval lies beyond it. Several that pass are listed, not ranked.", p.advantages())
+	p.say("The recommendation follows the rule %s: first capability, then %s, shown where the whole 95 %% interval lies beyond it. Several that pass are listed, not ranked.", p.chosen(), p.advantages())
 	p.recommend(p.v.Candidates)
 }
 
@@ -136,7 +137,7 @@ func (p *page) families() {
 	}
 	t.Notes = append(more(len(all)-mostFamilies, "family", "tables/families.parquet"), more(len(p.order)-mostAcross, "variant", "tables/families.parquet")...)
 	t.Notes = append(t.Notes, say("“Not shown” means that it is open whether the family tells variants apart; “no discriminating power” that every pair lies within the margin on it."))
-	p.table(t)
+	p.folded(t, 24, "family")
 }
 
 func familyMean(f *stats.FamilySummary, variant int) own {
@@ -148,7 +149,7 @@ func familyMean(f *stats.FamilySummary, variant int) own {
 
 // routing is the verdict on every family by itself.
 func (p *page) routing() {
-	p.say("The rule decides by family, as it was frozen: every family by itself, all at one level (Holm across families).")
+	p.say("The rule, %s, decides by family: every family by itself, all at one level (Holm across families).", p.chosen())
 	t := &document.Table{Caption: say("Routing table"), Columns: columns("family", "#tasks", "verdict", "first group", "may replace the reference")}
 	for i := range p.v.Families {
 		f := &p.v.Families[i]
@@ -209,10 +210,12 @@ func (p *page) repairs() {
 	if len(open) == 0 {
 		return
 	}
-	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(p.closeness(a), p.closeness(b)) })
+	slices.SortStableFunc(open, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.closeness(a), p.closeness(b)), cmp.Compare(steps(&p.v.Pairs[a]), steps(&p.v.Pairs[b])))
+	})
 	p.section("repairs", "What would make it conclusive")
 	p.say("%s told. Prices are those of this batch, at the level of the next look: another look costs evidence.", cannotBe(len(open)))
-	t := &document.Table{Caption: say("Repairs, the cheapest first; pairs with a variant that may be first stand on top"), Columns: columns("pair", "why", "what helps")}
+	t := &document.Table{Caption: say("Repairs, the cheapest first; pairs with a variant that may be first stand on top, those that are nearest to a verdict first"), Columns: columns("pair", "why", "what helps")}
 	for _, i := range open[:min(len(open), mostPairs)] {
 		x := &p.v.Pairs[i]
 		var all []document.Text
@@ -222,7 +225,7 @@ func (p *page) repairs() {
 		t.Rows = append(t.Rows, document.Row{say("%s − %s", p.name(x.A), p.name(x.B)), document.Foreign(strings.Join(x.Codes.Strings(), ", ")), dash(document.Join(all, alternatives(x)))})
 	}
 	t.Notes = more(len(open)-mostPairs, "pair", "tables/pairs.parquet")
-	p.table(t)
+	p.folded(t, 8, "pair")
 }
 
 // open are the pairs that cannot be told.
@@ -249,6 +252,14 @@ func alternatives(x *stats.Pair) own {
 		return "; and "
 	}
 	return "; or "
+}
+
+// steps orders pairs by how many task runs their cheapest repair asks for.
+func steps(x *stats.Pair) int {
+	if len(x.Repairs) == 0 {
+		return math.MaxInt
+	}
+	return x.Repairs[0].Cells
 }
 
 // closeness orders pairs by the lowest rank that one of them may have.

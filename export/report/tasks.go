@@ -29,7 +29,7 @@ func (p *page) tasks() {
 	}
 	t.Notes = append(more(left, "task", "tables/tasks.parquet"),
 		say("A variant stands out where it alone is highest or lowest and differs from the mean of the others by at least %s; the link leads to the run to look at.", number(outlying)))
-	p.table(t)
+	p.folded(t, 20, "task")
 	p.heatTable(order, across)
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/export"
@@ -69,6 +70,9 @@ func whole(n int) own { return own(strconv.Itoa(n)) }
 func many(n int, word string) own {
 	if n == 1 {
 		return own("1 " + word)
+	}
+	if stem, ok := strings.CutSuffix(word, "y"); ok {
+		return own(strconv.Itoa(n) + " " + stem + "ies")
 	}
 	return own(strconv.Itoa(n) + " " + word + "s")
 }
