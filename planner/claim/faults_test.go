@@ -19,6 +19,7 @@ import (
 
 // TestUnderFaults: a fifth of all calls goes wrong in some way, and launchers die. Every repeat is measured in the end, never by two at a time.
 func TestUnderFaults(t *testing.T) {
+	t.Parallel()
 	t.Run("in memory", func(t *testing.T) { underFaults(t, mlflowtest.NewFake(t).URL, 8, 40) })
 	t.Run("MLflow "+string(mlflowtest.Newest), func(t *testing.T) { underFaults(t, mlflowtest.Real(t, mlflowtest.Newest).URL, 4, 12) })
 }

@@ -16,6 +16,7 @@ import (
 
 // TestPostgresKeepsWhatClaimsRestOn: the rest of the suite does not depend on the database.
 func TestPostgresKeepsWhatClaimsRestOn(t *testing.T) {
+	t.Parallel() // servers of several kinds start side by side
 	mlflowtest.RunRaces(t, mlflowtest.RealOnPostgres(t), mlflowtest.Newest)
 }
 
