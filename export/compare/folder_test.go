@@ -62,7 +62,7 @@ func TestFolder(t *testing.T) {
 		"tables/pairs.parquet", "tables/overall.parquet", "tables/tasks.parquet", "tables/changes.parquet", "tables/shared.parquet"} {
 		assert.Contains(t, got, name)
 	}
-	for _, text := range []string{"B is better than A over the 2 variants that both measured.", "In A alone, and so not compared: agent-3+model-1", "file brain/instructions.md"} {
+	for _, text := range []string{"B is better than A on average over the 2 variants that both measured.", "In A alone, and so not compared: agent-3+model-1", "file brain/instructions.md"} {
 		assert.Contains(t, got["report.md"], text)
 	}
 	assert.Contains(t, got["README.md"], "B is better than A")

@@ -75,3 +75,6 @@ func variants(f *export.Frozen) map[batch.Variant]*batch.Cell {
 	}
 	return out
 }
+
+// RemoteSide is a batch whose evidence is fetched as a Side.
+func RemoteSide(r *export.Remote) Side { return Side{r.Frozen, r.Each, r.Frozen.Redecide} }

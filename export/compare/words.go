@@ -18,7 +18,7 @@ func (c *Comparison) Sentence() document.Text {
 	if o == nil {
 		return document.Say("Nothing to compare: no variant was measured by both.")
 	}
-	over := document.Say("over the %s that both measured", count(o.Pairs, "variant"))
+	over := document.Say("on average over the %s that both measured", count(o.Pairs, "variant"))
 	if o.Pairs == 1 {
 		over = document.Say("for %s", c.paired()[0].Variant.String())
 	}

@@ -56,7 +56,7 @@ var packages = []struct {
 	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
-		"export", "export/brief", "export/calibration", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local",
+		"export", "export/brief", "export/calibration", "export/compare", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local",
 		"planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec",
 	}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},

@@ -91,7 +91,7 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.stopCommand(), a.gcCommand(),
-		a.exportCommand(), a.reportCommand(),
+		a.exportCommand(), a.reportCommand(), a.compareCommand(),
 		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
 	return root
 }

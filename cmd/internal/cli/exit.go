@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/compare"
 	"github.com/benchbatch/benchbatch/export/escape"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -49,6 +50,7 @@ func exitCode(err error) int {
 		negative refuted
 		changed  *ledger.IntegrityError
 		folder   *export.IntegrityError
+		refused  *compare.Refused
 	)
 	switch {
 	case err == nil:
@@ -63,6 +65,8 @@ func exitCode(err error) int {
 		return ExitVerdict
 	case errors.As(err, &part):
 		return ExitIncomplete
+	case errors.As(err, &refused):
+		return ExitVerdict
 	}
 	return ExitFailed
 }

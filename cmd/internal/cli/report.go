@@ -117,6 +117,9 @@ func (a *App) openFolder(ctx context.Context, dir string) (*export.Folder, error
 	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); errors.Is(err, fs.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("%s is no dated folder: it holds no manifest.json; name one that `benchbatch run` or `benchbatch export` wrote", dir)}
 	}
+	if isComparison(dir) {
+		return nil, usageError{fmt.Errorf("%s is the folder of a comparison, not of a batch: read its report.md; `benchbatch verify` checks it", dir)}
+	}
 	f, err := export.OpenFolder(ctx, dir, tables.Output{})
 	var bad *export.IntegrityError
 	if errors.As(err, &bad) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,14 +25,16 @@ func (a *App) verifyCommand() *cobra.Command {
 table and the report follow from the raw evidence. It needs no network and writes
 nothing. Exit code 5: something does not hold; the files are named.
 
+The folder of a comparison is made again from its two batches where their folders
+lie beside it.
+
 A folder proves no more than that it agrees with itself. What ties it to MLflow is
 the SHA-256 of result.json, which verify prints: it must be the tag
 benchbatch.result of the batch's parent run.`,
 		Example: "  benchbatch verify batches/support-bench-v1_2026-11-30_7f3a9c\n  benchbatch verify --digests FOLDER   the hashes alone, as sha256sum -c",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Outputs = outputs()
-			r, err := export.Verify(cmd.Context(), args[0], o)
+			r, err := a.verify(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
@@ -44,6 +47,14 @@ benchbatch.result of the batch's parent run.`,
 	c.Flags().BoolVar(&o.DigestsOnly, "digests", false, "compare the hashes alone")
 	c.Flags().IntVar(&o.Workers, "workers", 0, "files read at once (0 = as many as there are processors)")
 	return c
+}
+
+func (a *App) verify(ctx context.Context, dir string, o export.VerifyOptions) (*export.Report, error) {
+	if isComparison(dir) {
+		return a.verifyComparison(ctx, dir, o.DigestsOnly)
+	}
+	o.Outputs = outputs()
+	return export.Verify(ctx, dir, o)
 }
 
 func (a *App) showVerified(r *export.Report) {
