@@ -51,7 +51,7 @@ test: mlflow-all readers browser postgres ## all tests, against real MLflow serv
 
 RACES ?= 1000
 races: mlflow-all postgres ## 32 launchers race for one repeat, RACES=1000 times on SQLite and on PostgreSQL
-	go test ./planner/claim -run '^TestRaces$$' -v -count 1 -timeout 4h -races $(RACES)
+	go test ./planner/claim -run '^TestRaces$$' -v -count 1 -timeout 4h -args -races $(RACES)
 
 lint: ## formatting, tidy modules, vet, golangci-lint
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:" $$unformatted >&2; exit 1; }

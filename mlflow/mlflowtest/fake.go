@@ -62,14 +62,17 @@ func (f *Fake) Advance(d time.Duration) {
 	f.ahead += d
 }
 
-// Collect removes what is deleted for good, as mlflow gc does.
-func (f *Fake) Collect() {
+// Collect removes for good what is deleted, as mlflow gc does; where runs are named, only these.
+func (f *Fake) Collect(runs ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, run := range f.runs {
-		if run.deleted {
+		if run.deleted && (len(runs) == 0 || slices.Contains(runs, id)) {
 			delete(f.runs, id)
 		}
+	}
+	if len(runs) > 0 {
+		return
 	}
 	f.experiments = slices.DeleteFunc(f.experiments, func(e *fakeExperiment) bool { return e.deleted })
 }

@@ -19,13 +19,18 @@ func TestLocks(t *testing.T) {
 	locks, err := filepath.Glob(scripts + "/mlflow/*.lock")
 	require.NoError(t, err)
 	require.Len(t, locks, 2)
+	locks = append(locks, scripts+"/postgres/requirements.lock")
 	pinned := regexp.MustCompile(`^[a-z0-9._-]+==[^ ]+( ; [^\\]+)? \\$`)
 	hash := regexp.MustCompile(`^    --hash=sha256:[0-9a-f]{64}( \\)?$`)
 	for _, version := range []Version{Newest, Oldest} {
 		data, err := os.ReadFile(filepath.Join(scripts, "mlflow", string(version)+".lock"))
 		require.NoError(t, err)
+		assert.Contains(t, string(data), "\nmlflow=="+string(version)+" \\\n")
+	}
+	for _, lock := range locks {
+		data, err := os.ReadFile(lock)
+		require.NoError(t, err)
 		text := string(data)
-		assert.Contains(t, text, "\nmlflow=="+string(version)+" \\\n")
 		assert.NotContains(t, text, "://")
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		for i, line := range lines {
@@ -52,6 +57,13 @@ func TestInstallLeavesWhatIsInstalled(t *testing.T) {
 	after, err := os.Stat(executable)
 	require.NoError(t, err)
 	assert.True(t, os.SameFile(before, after))
+}
+
+func TestInstallPostgresLeavesWhatIsInstalled(t *testing.T) {
+	require.FileExists(t, "../../.postgres/installed", "run make postgres")
+	out, err := exec.Command(scripts+"/install-postgres.sh", string(Newest)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Empty(t, out)
 }
 
 func TestInstallOfAnUnknownVersion(t *testing.T) {

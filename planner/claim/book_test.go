@@ -174,15 +174,25 @@ func TestDeletedLedgerRun(t *testing.T) {
 }
 
 func TestLedgerRunGoneForGood(t *testing.T) {
-	w := newTable(t)
-	a := w.join("a")
-	lease := win(t, a, want(1))
-	require.NoError(t, w.client().DeleteRun(ctx, w.run().Info.RunID))
-	// The lock is gone too, as mlflow gc leaves it, or kept.
-	w.fake.Collect()
-	win(t, w.join("b"), want(1))
-	require.ErrorIs(t, a.Beat(ctx), mlflow.ErrNotFound)
-	require.ErrorIs(t, lease.Confirm(ctx), claim.ErrLost)
+	for name, successor := range map[string]string{"with its lock": "", "without its lock": "/2"} {
+		t.Run(name, func(t *testing.T) {
+			w := newTable(t)
+			a := w.join("a")
+			lease := win(t, a, want(1))
+			id := w.run().Info.RunID
+			require.NoError(t, w.client().DeleteRun(ctx, id))
+			if successor == "" {
+				w.fake.Collect()
+			} else {
+				w.fake.Collect(id)
+			}
+			elect(t, w, 8)
+			assert.Equal(t, "recipe/"+recipe.Short()+successor, w.run().Tag(ledger.TagLedger))
+			win(t, w.join("b"), want(1))
+			require.ErrorIs(t, a.Beat(ctx), mlflow.ErrNotFound)
+			require.ErrorIs(t, lease.Confirm(ctx), claim.ErrLost)
+		})
+	}
 }
 
 // TestLockCollected: mlflow gc removes the lock, and the next launcher makes it again for the same run.
