@@ -86,8 +86,11 @@ func (a *App) calibrate(ctx context.Context, conn *connection, whole *spec.Resol
 	of := r.Spec.Of()
 	a.say("calibration: %d of %d tasks, %d repeats, %d of %d variants", len(r.Spec.Tasks), of.Tasks, r.Spec.Repeats, len(r.Cells), of.Variants)
 	ran, err := a.run(ctx, conn, r, f)
-	if ran == nil || !answers(ran, err) {
+	if ran == nil {
 		return nil, err
+	}
+	if !answers(ran, err) {
+		return nil, errors.Join(a.result(ran, func() { a.showRan(ran) }), err)
 	}
 	if !ran.Frozen {
 		a.say("%s", cleanLine(err.Error()))

@@ -148,7 +148,7 @@ func TestCalibrationWithoutData(t *testing.T) {
 	s, _ := fakeShell(t)
 	s.faults(map[string]any{"m-one": 9, "m-two": 9})
 	var c calibrated
-	got := s.json(&c, "calibrate", s.spec)
+	got := s.json(&c, "calibrate", s.spec, "--at-once", "1") // else all may have started before a model is given up
 	assert.Equal(t, ExitVerdict, got.code, got.stderr)
 	assert.Equal(t, calibration.Stop, c.Verdict)
 	assert.Equal(t, []string{"stop no_data"}, codes(c))
@@ -156,7 +156,7 @@ func TestCalibrationWithoutData(t *testing.T) {
 	assert.Empty(t, c.Folder)
 	assert.Contains(t, got.stderr, "3 evaluations in a row failed at its provider")
 	assert.Contains(t, got.stderr, "Stop: do not start the batch.")
-	assert.Contains(t, s.run("calibrate", s.spec).out, "No evaluation of the slice counts")
+	assert.Contains(t, s.run("calibrate", s.spec, "--at-once", "1").out, "No evaluation of the slice counts")
 
 	// The provider is back: the same calibration goes on.
 	s.faults(nil)
@@ -178,6 +178,23 @@ func TestCalibrationWithoutData(t *testing.T) {
 	s.json(&c, "calibrate", s.spec, "--new")
 	assert.Equal(t, calibration.Change, c.Verdict)
 	assert.Equal(t, batch.Counts{Planned: 4, Reused: 2, Done: 2}, c.Counts)
+}
+
+// TestCalibrationThatIsUnfinished says what there is, and goes on later.
+func TestCalibrationThatIsUnfinished(t *testing.T) {
+	s, _ := fakeShell(t)
+	s.faults(map[string]any{"m-two": 9})
+	var r ran
+	got := s.json(&r, "calibrate", s.spec, "--at-once", "1")
+	assert.Equal(t, ExitIncomplete, got.code, got.stderr)
+	assert.False(t, r.Frozen)
+	assert.Equal(t, batch.Counts{Planned: 12, Done: 6, Failed: 3, NotStarted: 3}, r.Counts)
+	assert.Contains(t, got.stderr, "3 evaluations in a row failed at its provider")
+	s.faults(nil)
+	var c calibrated
+	s.json(&c, "calibrate", s.spec)
+	assert.Equal(t, batch.Counts{Planned: 12, Done: 12}, c.Counts)
+	assert.Equal(t, 6, c.Started)
 }
 
 // TestCalibrationOfTheWholePanel: what is the same measurement is not paid twice.
