@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,11 @@ func (s subject) lock() string {
 // OpenRecipe finds the ledger run of a recipe in the benchmark's experiment, or has
 // it elected. label is the benchmark's name and version, for people.
 func OpenRecipe(ctx context.Context, c *mlflow.Client, experimentID string, recipe batch.Digest, label string) (*Book, error) {
-	return open(ctx, c, subject{experiment: experimentID, key: "recipe/" + recipe.Short(), title: "ledger · " + label, note: recipeNote, epoch: 1})
+	return open(ctx, c, ofRecipe(experimentID, recipe, label))
+}
+
+func ofRecipe(experimentID string, recipe batch.Digest, label string) subject {
+	return subject{experiment: experimentID, key: "recipe/" + recipe.Short(), title: "ledger · " + label, note: recipeNote, epoch: 1}
 }
 
 // OpenQuotas finds the ledger run of an experiment's quotas, or has it elected. All
@@ -63,39 +66,54 @@ func OpenQuotas(ctx context.Context, c *mlflow.Client, experimentID string) (*Bo
 // elections bounds how often a lock is tried while the server fails.
 const elections = 5
 
+// errNoLock says that no ledger run was elected yet.
+var errNoLock = errors.New("no ledger run was elected")
+
 func open(ctx context.Context, c *mlflow.Client, s subject) (*Book, error) {
 	b := &Book{client: c, of: s}
-	var err error
-	for try := 1; try <= elections; try++ {
-		lock, lookErr := c.GetExperimentByName(ctx, b.of.lock())
+	err := errNoLock
+	for range elections {
+		lock, run, findErr := b.find(ctx)
 		switch {
-		case errors.Is(lookErr, mlflow.ErrNotFound):
-			if err != nil && !errors.Is(err, mlflow.ErrUnreachable) {
-				return nil, b.explain(err)
-			}
-			err = b.stand(ctx)
-			continue
-		case lookErr != nil:
-			return nil, b.explain(errors.Join(err, lookErr))
+		case findErr == nil:
+			return b, b.tidy(ctx, lock, run)
+		case !errors.Is(findErr, errNoLock):
+			return nil, findErr
+		case !errors.Is(err, errNoLock) && !errors.Is(err, mlflow.ErrUnreachable):
+			return nil, b.explain(err)
+		}
+		if err = b.stand(ctx); err == nil {
+			err = errNoLock
+		}
+	}
+	return nil, b.explain(err)
+}
+
+// find reads the lock and the ledger run that it elected.
+func (b *Book) find(ctx context.Context) (mlflow.Experiment, mlflow.Run, error) {
+	for ; ; b.of.epoch++ {
+		lock, err := b.client.GetExperimentByName(ctx, b.of.lock())
+		if errors.Is(err, mlflow.ErrNotFound) {
+			return lock, mlflow.Run{}, errNoLock
+		}
+		if err != nil {
+			return lock, mlflow.Run{}, b.explain(err)
 		}
 		b.runID = lock.Tag(ledger.TagLedger)
 		if b.runID == "" {
-			return nil, fmt.Errorf("experiment %q (id %s) has the name of a lock, but no tag %s: somebody else made it; rename it", lock.Name, lock.ID, ledger.TagLedger)
+			return lock, mlflow.Run{}, fmt.Errorf("experiment %q (id %s) has the name of a lock, but no tag %s: somebody else made it; rename it", lock.Name, lock.ID, ledger.TagLedger)
 		}
-		run, getErr := c.GetRun(ctx, b.runID)
+		run, err := b.client.GetRun(ctx, b.runID)
 		switch {
-		case errors.Is(getErr, mlflow.ErrNotFound): // gone for good
-			b.of.epoch++
-			try, err = 0, nil
+		case errors.Is(err, mlflow.ErrNotFound): // gone for good
 			continue
-		case getErr != nil:
-			return nil, b.explain(getErr)
+		case err != nil:
+			return lock, run, b.explain(err)
 		case run.Info.LifecycleStage == mlflow.StageDeleted:
-			return nil, &Deleted{Run: b.runID, Of: b.of.title}
+			return lock, run, &Deleted{Run: b.runID, Of: b.of.title}
 		}
-		return b, b.tidy(ctx, lock, run)
+		return lock, run, nil
 	}
-	return nil, b.explain(cmp.Or(err, errors.New("the lock was created and is not found")))
 }
 
 func (b *Book) explain(err error) error {

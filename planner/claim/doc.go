@@ -29,6 +29,8 @@
 //	err = lease.Done(ctx, runID)                      // or Release(ctx, reason): the next claimant need not wait
 //	err = money.Settle(&cost)
 //
+// Look reads how the claims of a recipe stand, for who only looks.
+//
 // Past says which runs the plan has judged already and not counted for this slot.
 //
 // A claim is one call and its end another; a heartbeat is two calls an interval,
