@@ -58,7 +58,7 @@
 // that the run does not fill its slot: deleted, too old, of another rule.
 //
 // All times are the server's, from the header Date of its answers, carried on by the
-// monotonic clock; what a machine believes to be the time enters nowhere.
+// monotonic clock; what a machine believes to be the time decides nothing.
 //
 // While the server is away, nothing can be claimed and nothing is lost: who holds a
 // claim goes on. A launcher that was cut off alone learns ErrLost with its first

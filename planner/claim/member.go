@@ -45,6 +45,7 @@ type Member struct {
 	owed  map[string]debt
 	vigil vigil
 	sure  time.Time // till when nobody can have taken anything over; server's time
+	awake time.Time // when that was found out; this machine's time
 	left  bool
 }
 
@@ -104,6 +105,7 @@ func (m *Member) Beat(ctx context.Context) error {
 	if until.After(m.sure) {
 		m.sure = until
 	}
+	m.awake = time.Now()
 	m.orphans()
 	m.mu.Unlock()
 	return m.pay(ctx)
@@ -118,7 +120,9 @@ func (m *Member) confirm(ctx context.Context) error {
 		return err
 	}
 	m.mu.Lock()
-	sure := now.Before(m.sure)
+	// While a machine sleeps, the clock by which its leases are carried on may stand still; the other one makes it ask.
+	slept := time.Now().Round(0).Sub(m.awake.Round(0)) > m.opt.TTL
+	sure := now.Before(m.sure) && !slept
 	m.mu.Unlock()
 	if sure {
 		return nil
