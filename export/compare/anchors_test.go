@@ -41,6 +41,7 @@ func TestAnchorsLink(t *testing.T) {
 	assert.Equal(t, stats.Linked, c.Link.Drift.Link)
 	assert.InDelta(t, 0, c.Link.Drift.Drift.Value, 1e-12)
 	assert.Nil(t, c.Variants[0].Bridge, "the reference is no candidate")
+	assert.Greater(t, c.Link.Drift.Drift.Interval.High, .1, "no spread is no knowledge: the interval is no point")
 	b := c.Variants[1].Bridge
 	require.NotNil(t, b)
 	assert.Equal(t, stats.Beats, b.Mark)

@@ -116,7 +116,7 @@ func (c *Comparison) batches() document.Block {
 		if b.BrainPath != "" {
 			brain = document.Say("%s, %s", b.BrainPath, brain)
 		}
-		t.Rows = append(t.Rows, document.Row{document.Say("%s", document.Own([]string{"A", "B"}[i])), document.Foreign(b.Name), document.Say("%s", stamp(&b.Started)),
+		t.Rows = append(t.Rows, document.Row{document.Say("%s", document.Own([]string{"A", "B"}[i])), document.Foreign(b.Name), document.Say("%s", document.Own(b.Started.UTC().Format("2006-01-02"))),
 			document.Say("%s to %s", stamp(b.First), stamp(b.Last)), brain, document.Foreign(b.Run)})
 	}
 	return t
@@ -168,7 +168,9 @@ func (c *Comparison) figure() *document.Figure {
 	if len(p.Rows) == 0 {
 		return nil
 	}
-	return &document.Figure{Name: "change", SVG: p.SVG(), Alt: document.Say("%s, with 95 %% intervals; the table below holds the figures", document.Own(what)),
+	narrow := p
+	narrow.Name, narrow.Narrow = "change-narrow", true
+	return &document.Figure{Name: "change", SVG: p.SVG(), Narrow: narrow.SVG(), Alt: document.Say("%s, with 95 %% intervals; the table below holds the figures", document.Own(what)),
 		Caption: document.Say("Differences from A to B with 95 %% intervals, not adjusted; the verdicts are.")}
 }
 

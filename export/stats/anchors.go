@@ -66,6 +66,8 @@ func BridgeOf(anchors []Anchor, panel int, families bool, margin, alpha float64)
 	}
 	z, _ := MeanOf(drift, nil, -1, 1)
 	e, _ := MeanOf(did, nil, -2, 2)
+	z.spread(1)
+	e.spread(2)
 	b := Bridge{Link: DriftUnresolved, Drift: &z, Difference: &e, Anchors: anchorDrifts(anchors)}
 	b.PLink, b.P = ptr(linkP(drift, z, margin)), ptr(changeP(did, e))
 	switch {
@@ -87,6 +89,15 @@ func linkP(drift []float64, z Mean, margin float64) float64 {
 	}
 	t := test{v: math.Max(*z.SE**z.SE, nought*nought), df: z.DF}
 	return p.boundP(t, margin-math.Abs(z.Value))
+}
+
+// spread widens an interval of anchors that all agree to F14's limits: no spread at
+// all is no knowledge. scale is half the range of the values.
+func (m *Mean) spread(scale float64) {
+	if *m.SE < nought {
+		i := around(m.Value, scale*fewHalfWidth(0.025, m.Tasks)).clip(-scale, scale)
+		m.Interval = &i
+	}
 }
 
 // changeP tests a mean difference of anchors by t, and where few of them differ by
