@@ -155,7 +155,7 @@ func (c *Comparison) figure() *document.Figure {
 	for i := range c.Variants {
 		v := &c.Variants[i]
 		d, low, high := v.Difference()
-		if d == nil {
+		if d == nil || len(p.Rows) == mostListed {
 			continue
 		}
 		verdict, why := v.Verdict()

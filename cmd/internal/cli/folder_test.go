@@ -38,6 +38,7 @@ func TestVerifySaysWhatItProves(t *testing.T) {
 		assert.Contains(t, got.out, "result.json has SHA-256 "+anchor)
 		assert.Contains(t, got.out, "tag benchbatch.result of run "+exporttest.RunID("parent"))
 	}
+	assert.Contains(t, sh.ok("verify", part).out, "report and verdict follow from the tables of outcomes")
 	var report export.Report
 	require.NoError(t, json.Unmarshal([]byte(sh.ok("verify", "--json", part).out), &report))
 	assert.Equal(t, anchor, string(report.Result))

@@ -185,9 +185,10 @@ func TestReportRefuses(t *testing.T) {
 	}
 }
 
-// A report that was exchanged, with checksums made to fit, is found.
+// A report that was exchanged, with checksums made to fit, is found, even where the
+// evidence is withheld.
 func TestReportFindsAForgedReport(t *testing.T) {
-	dir := dated(t, oneBest(), nil)
+	dir := dated(t, oneBest(), func(o *export.Options) { o.Withhold = []string{"raw"} })
 	other := oneBest()
 	other.Plan.Question = "Another question"
 	forged := dated(t, other, nil)
@@ -201,6 +202,9 @@ func TestReportFindsAForgedReport(t *testing.T) {
 	var r reported
 	sh.json(&r, "report", dir)
 	assert.Equal(t, []string{"report.md"}, r.Differ)
+	got = sh.run("verify", dir)
+	assert.Equal(t, ExitIntegrity, got.code)
+	assert.Contains(t, got.stderr, "report.md: does not follow from the tables")
 }
 
 // exchange replaces a file of a folder and everything that the folder says of it.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,36 @@ func (a *App) verify(ctx context.Context, dir string, o export.VerifyOptions) (*
 		return a.verifyComparison(ctx, dir, o.DigestsOnly)
 	}
 	o.Outputs = outputs()
-	return export.Verify(ctx, dir, o)
+	r, err := export.Verify(ctx, dir, o)
+	if err != nil || o.DigestsOnly || r.Manifest == nil || len(r.Findings) > 0 || !slices.Contains(r.Manifest.Withheld, export.WithholdRaw) {
+		return r, err
+	}
+	return r, a.verifyWithheld(ctx, dir, r)
+}
+
+// verifyWithheld says whether report and verdict follow at least from the tables of
+// outcomes, where the evidence behind these is withheld.
+func (a *App) verifyWithheld(ctx context.Context, dir string, r *export.Report) error {
+	for _, o := range outputs() {
+		if name, version := o.Format(); r.Manifest.Formats[name] != version {
+			return nil // unproven, and said
+		}
+	}
+	folder, err := a.openFolder(ctx, dir)
+	if err != nil {
+		return err
+	}
+	_, made, err := folder.Render(ctx, "", outputs())
+	if err != nil {
+		return err
+	}
+	for _, file := range folder.Same(made, outputs()) {
+		r.Findings = append(r.Findings, export.Finding{File: file, Reason: "does not follow from the tables of outcomes, judges and attempts"})
+	}
+	if len(r.Findings) == 0 {
+		r.Notes = append(r.Notes, "report and verdict follow from the tables of outcomes, judges and attempts; these themselves could not be compared with the evidence")
+	}
+	return nil
 }
 
 func (a *App) showVerified(r *export.Report) {
