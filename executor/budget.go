@@ -126,6 +126,13 @@ func (b *budget) reserve(c batch.Cell) func(cost *float64) {
 	}
 }
 
+// credit takes back what was booked of an evaluation before, and is part of its bill.
+func (b *budget) credit(usd float64) {
+	if b != nil {
+		b.spent -= usd
+	}
+}
+
 // why says why nothing more may start.
 func (b *budget) why(left int) string {
 	if b.unknown != "" {

@@ -40,7 +40,7 @@ func LookAt(dir string) (kept []Kept, launcher string, err error) {
 		if e.At.IsZero() {
 			continue // it has not written anything yet
 		}
-		_, err := os.Lstat(filepath.Join(s.folder(e.UUID), evaluation.FileMeasured))
+		_, err := os.Lstat(filepath.Join(s.of(e), evaluation.FileMeasured))
 		kept = append(kept, Kept{Variant: e.Cell.Variant, Slot: e.Slot, Batch: e.Batch, RunID: e.RunID, Since: e.At, Measured: err == nil})
 	}
 	return kept, launcher, nil

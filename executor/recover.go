@@ -22,22 +22,38 @@ type Recovered struct {
 	Logged      int // measured but not logged: logged now
 	Interrupted int // cut short: closed, with what there was of it
 	Elsewhere   int // measured, but this server has no such run (any more): kept
+	Cut         int // cut short with finished tasks, with which the next evaluation of the slot goes on
 }
 
 // Recover logs what was measured but not logged, and closes the runs of
 // evaluations that were cut short. It holds the state's lock, so no launcher on
 // this machine is at work on them. What was measured for a run of another server
 // or experiment is kept.
+// What was cut short after some of its tasks were finished is not logged: where its
+// cell is one that is still measured (resume, nil = none), the next evaluation of its
+// slot goes on with it.
 // endLeft ends the processes of an evaluation that outlived their launcher.
-func Recover(ctx context.Context, l *ledger.Ledger, s *State, endLeft func(uuid string) int) (Recovered, error) {
+func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell batch.Digest) bool, endLeft func(uuid string) int) (Recovered, error) {
 	var r Recovered
+	s.cut = nil
 	entries, err := s.entries()
 	if err != nil {
 		return r, err
 	}
 	for _, e := range entries {
-		if err := tidy(e.UUID, endLeft); err != nil {
-			return r, err
+		endLeft(e.UUID)
+		if resume != nil && e.Experiment == l.ExperimentID() && resume(e.Cell.Identity.Cell) {
+			ok, err := s.keepCut(ctx, l, e)
+			if err != nil {
+				return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+			}
+			if ok {
+				r.Cut++
+				continue
+			}
+		}
+		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
+			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
 		if err := r.recover(ctx, l, s, e); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
@@ -56,10 +72,13 @@ func tidy(uuid string, endLeft func(uuid string) int) error {
 }
 
 func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e entry) error {
-	if e.RunID == "" {
-		return s.forget(e.UUID) // nothing was started
+	if e.RunID == "" && len(e.Continues) > 0 { // it was about to go on with another one, whose it is again
+		e.RunID = e.Continues[len(e.Continues)-1].RunID
 	}
-	dir := s.folder(e.UUID)
+	if e.RunID == "" {
+		return s.forget(e) // nothing was started
+	}
+	dir := s.of(e)
 	m, err := evaluation.Resave(dir)
 	nothing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !nothing {
@@ -73,7 +92,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	}
 	switch {
 	case !here && nothing:
-		return s.forget(e.UUID) // the next run there closes it
+		return s.forget(e) // the next run there closes it
 	case !here:
 		r.Elsewhere++
 		return nil
@@ -82,7 +101,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 			return err
 		}
 		r.Interrupted++
-		return s.forget(e.UUID)
+		return s.forget(e)
 	}
 	err = logOne(ctx, l, e, dir, m)
 	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
@@ -97,7 +116,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	} else {
 		r.Logged++
 	}
-	return s.forget(e.UUID)
+	return s.forget(e)
 }
 
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {

@@ -81,7 +81,7 @@ func TestRecover(t *testing.T) {
 	s.leave("of-another-server", unknown, true)
 	s.leave("cut-short-on-another-server", unknown, false)
 
-	r, err := Recover(t.Context(), s.l, s.State, s.end)
+	r, err := Recover(t.Context(), s.l, s.State, nil, s.end)
 	require.NoError(t, err)
 	assert.Equal(t, Recovered{Interrupted: 3, Elsewhere: 1}, r)
 	assert.Len(t, s.ended, 6, "whatever may still run is ended first")
@@ -92,7 +92,7 @@ func TestRecover(t *testing.T) {
 	require.Len(t, left, 1, "what was measured is never thrown away because a server does not know it")
 	assert.Equal(t, "of-another-server", left[0].UUID)
 
-	r, err = Recover(t.Context(), s.l, s.State, s.end)
+	r, err = Recover(t.Context(), s.l, s.State, nil, s.end)
 	require.NoError(t, err)
 	assert.Equal(t, Recovered{Elsewhere: 1}, r)
 }
@@ -102,7 +102,7 @@ func TestRecoverStopsAtAServerThatIsAway(t *testing.T) {
 	s.leave("measured", s.run(), true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Recover(ctx, s.l, s.State, s.end)
+	_, err := Recover(ctx, s.l, s.State, nil, s.end)
 	require.ErrorContains(t, err, "evaluation measured, left by an earlier run")
 	left, err := s.entries()
 	require.NoError(t, err)

@@ -1,11 +1,13 @@
 package executor
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -16,6 +18,9 @@ import (
 type State struct {
 	dir  string
 	lock *os.File
+	// cut are evaluations whose launcher was ended, with finished tasks: the next one of
+	// their slot goes on with them. Recover fills it.
+	cut []entry
 }
 
 // OpenState makes the folder where needed and takes its lock. Another launcher
@@ -69,7 +74,31 @@ type entry struct {
 	Panel      batch.Digest `json:"panel"`
 	Tasks      int          `json:"tasks"`
 	At         time.Time    `json:"at"`
+	// Cut says that its launcher was ended and its run is closed: the next evaluation of
+	// the slot goes on in its folder.
+	Cut bool `json:"cut,omitzero"`
+	// Continues are the evaluations that this one goes on with.
+	Continues []origin `json:"continues,omitempty"`
+
+	name string // of its folder; "" = the UUID
 }
+
+// origin is an evaluation that another one goes on with.
+type origin struct {
+	UUID  string `json:"uuid"`
+	RunID string `json:"run_id"`
+}
+
+// continues are the run ids of what it goes on with.
+func (e entry) continues() string {
+	ids := make([]string, len(e.Continues))
+	for i, o := range e.Continues {
+		ids[i] = o.RunID
+	}
+	return strings.Join(ids, " ")
+}
+
+func (e entry) folder() string { return cmp.Or(e.name, e.UUID) }
 
 type labels struct {
 	Benchmark string `json:"benchmark"`
@@ -84,11 +113,14 @@ type passRule struct {
 
 const entryFile = "entry.json"
 
-func (s *State) folder(uuid string) string { return filepath.Join(s.Evaluations(), uuid) }
+func (s *State) folder(name string) string { return filepath.Join(s.Evaluations(), name) }
+
+// of is the folder of an entry.
+func (s *State) of(e entry) string { return s.folder(e.folder()) }
 
 // write puts an entry on disk, synced.
 func (s *State) write(e entry) error {
-	dir := s.folder(e.UUID)
+	dir := s.of(e)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -131,10 +163,11 @@ func (s *State) entries() ([]entry, error) {
 		} else if err := json.Unmarshal(b, &e); err != nil {
 			return nil, fmt.Errorf("%s: %w; move this folder away and run again", filepath.Join(s.Evaluations(), d.Name(), entryFile), err)
 		}
+		e.name = d.Name()
 		out = append(out, e)
 	}
 	return out, nil
 }
 
 // forget removes an evaluation that is logged, or that left nothing.
-func (s *State) forget(uuid string) error { return os.RemoveAll(s.folder(uuid)) }
+func (s *State) forget(e entry) error { return os.RemoveAll(s.of(e)) }

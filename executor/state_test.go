@@ -48,10 +48,11 @@ func TestEntriesComeBack(t *testing.T) {
 	require.NoError(t, os.Mkdir(s.folder("u-2"), 0o700)) // its launcher died before it had written anything
 	got, err := s.entries()
 	require.NoError(t, err)
-	assert.Equal(t, []entry{want, {UUID: "u-2"}}, got)
+	want.name = "u-1"
+	assert.Equal(t, []entry{want, {UUID: "u-2", name: "u-2"}}, got)
 
-	require.NoError(t, s.forget("u-1"))
-	require.NoError(t, s.forget("u-2"))
+	require.NoError(t, s.forget(entry{UUID: "u-1"}))
+	require.NoError(t, s.forget(entry{UUID: "u-2"}))
 	got, err = s.entries()
 	require.NoError(t, err)
 	assert.Empty(t, got)

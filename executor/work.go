@@ -64,6 +64,9 @@ func (r *runner) stopped() bool {
 // that is merely away is waited for.
 func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.MaxUSD, r.Plan, r.parent.Info.RunID)
+	if b != nil {
+		b.spent += r.State.cutCost(r.parent.Info.RunID)
+	}
 	r.sc = newSchedule(newQueue(queue, LimitsOf(r.Resolved.Spec, r.AtOnce), r.Plan.History, b))
 	ended := make(chan struct{})
 	go func() {
@@ -97,7 +100,9 @@ func (r *runner) work(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
+		paid := r.paidBefore(s)
 		m, err := r.measure(ctx, s)
+		r.sc.change(func() { r.sc.queue.budget.credit(paid) })
 		if err == nil {
 			r.watchProvider(ctx, s, m)
 		}
@@ -108,6 +113,19 @@ func (r *runner) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// paidBefore is what a slot's evaluation takes over from one that was cut short: it is
+// in the batch's spend already.
+func (r *runner) paidBefore(s planner.Slot) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.State.cut {
+		if e.Cell.Identity.Cell == s.Cell.Identity.Cell && e.Slot == s.Slot && e.Batch == r.parent.Info.RunID {
+			return r.State.paidFor(e)
+		}
+	}
+	return 0
 }
 
 // learn adds what an evaluation took to the history.
@@ -137,15 +155,24 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) (evaluation.Measur
 	late := context.WithoutCancel(ctx)
 	if err != nil {
 		why := fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
-		return none, errors.Join(why, closeRun(late, r.Ledger, e.RunID, err.Error()), r.State.forget(e.UUID))
+		return none, errors.Join(why, closeRun(late, r.Ledger, e.RunID, err.Error()), r.giveBack(e))
 	}
-	err = r.patiently(ctx, func() error { return logOne(late, r.Ledger, e, r.State.folder(e.UUID), m) })
+	err = r.patiently(ctx, func() error { return logOne(late, r.Ledger, e, r.State.of(e), m) })
 	if err != nil {
-		return m, fmt.Errorf("%s, repeat %d was measured and is kept in %s; the next run logs it first: %w", s.Cell.Variant, s.Slot, r.State.folder(e.UUID), err)
+		return m, fmt.Errorf("%s, repeat %d was measured and is kept in %s; the next run logs it first: %w", s.Cell.Variant, s.Slot, r.State.of(e), err)
 	}
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
-	return m, r.State.forget(e.UUID)
+	return m, r.State.forget(e)
+}
+
+// giveBack forgets an evaluation that did not start. What it was to go on with is kept.
+func (r *runner) giveBack(e entry) error {
+	if len(e.Continues) == 0 {
+		return r.State.forget(e)
+	}
+	e.RunID, e.Cut = "", true
+	return r.State.write(e)
 }
 
 // create makes the run of an evaluation. Its entry is on disk before.
@@ -155,12 +182,16 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 		return entry{}, err
 	}
 	e := r.entryFor(s, id.String())
+	was, cut := r.takeCut(s)
+	if cut {
+		e.name, e.Continues = was.folder(), was.Continues
+	}
 	if err := r.State.write(e); err != nil {
 		return e, err
 	}
 	start := ledger.Start{
 		Parent: r.parent, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
-		Source: r.Resolved.Spec.Benchmark, At: e.At, User: r.User,
+		Source: r.Resolved.Spec.Benchmark, At: e.At, User: r.User, Continues: e.continues(),
 	}
 	err = r.patiently(ctx, func() error {
 		info, err := r.Ledger.StartEvaluation(ctx, start)
@@ -169,7 +200,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 		return err
 	})
 	if err != nil {
-		return e, errors.Join(err, r.State.forget(e.UUID))
+		return e, errors.Join(err, r.giveBack(e))
 	}
 	r.mu.Lock()
 	r.started++
@@ -200,7 +231,7 @@ func (r *runner) request(s planner.Slot, e entry) evaluation.Request {
 	// A runner that logs to MLflow itself makes runs below this evaluation's.
 	nested := fmt.Sprintf(`MLFLOW_RUN_CONTEXT={"mlflow.parentRunId":%q}`, e.RunID)
 	q := evaluation.Request{
-		Spec: r.Resolved.Spec, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Dir: r.State.folder(e.UUID), Lookup: r.Lookup, Launcher: r.Launcher,
+		Spec: r.Resolved.Spec, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Dir: r.State.of(e), Continue: len(e.Continues) > 0, Lookup: r.Lookup, Launcher: r.Launcher,
 		Files: r.Resolved.Files(s.Cell), MLflowEnv: append(slices.Clone(r.MLflowEnv), "MLFLOW_EXPERIMENT_ID="+e.Experiment, nested), Progress: func(done, total int) { r.Observer.Progress(s, done, total) },
 	}
 	for _, a := range r.Resolved.Spec.Agents {

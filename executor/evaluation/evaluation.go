@@ -54,6 +54,10 @@ type Request struct {
 	Slot  int    // 1..repeats; the job's "repeat"
 	UUID  string // of the evaluation
 	Dir   string // final folder of the artifacts; created where it does not exist
+	// Continue goes on with what an evaluation of the same cell and slot left in Dir
+	// whose launcher was ended (LookAtLeft): its finished tasks, with their attempts and
+	// cost, become this one's.
+	Continue bool
 	// WorkRoot is where private folders are made; "" = the system's temporary
 	// folder. Inside a git repository another place is taken instead.
 	WorkRoot string

@@ -37,6 +37,7 @@ type record struct {
 // head is what Resave needs to know about a request.
 type head struct {
 	UUID     string         `json:"uuid"`
+	From     int            `json:"from_attempt,omitzero"` // of an evaluation that goes on with others: its first attempt
 	Cell     batch.Cell     `json:"cell"`
 	Slot     int            `json:"slot"`
 	Started  time.Time      `json:"started"`
@@ -53,7 +54,8 @@ type head struct {
 // journalAnswer is what a runner said about a task. Without a state it was read
 // while the runner still wrote.
 type journalAnswer struct {
-	Open    bool            `json:"open"` // not scored yet
+	Open    bool            `json:"open"`          // not scored yet
+	Live    bool            `json:"live,omitzero"` // read while the runner wrote: without evidence
 	Outcome outcome.Outcome `json:"outcome"`
 }
 

@@ -37,22 +37,34 @@ type measurement struct {
 	tries    map[string]map[outcome.State]int
 	measured int // tasks with a score
 	tail     string
+	earlier  []earlier // evaluations that this one goes on with, and itself
 }
 
 // Measure runs one evaluation and leaves its artifacts in r.Dir. An error that
 // is a *NotSaved comes with what is known of the result, and r.Dir must be kept;
 // any other error means that nothing was started.
 func Measure(ctx context.Context, r Request) (Measured, error) {
-	m, err := newMeasurement(&r)
+	m, all, err := newMeasurement(&r)
 	if err != nil {
 		return Measured{}, err
 	}
 	defer m.files.Close()
 	defer m.journal.close()
 	out := Measured{UUID: r.UUID, Started: time.Now().UTC()}
-	err = m.journal.add(record{Head: newHead(&r, m.scored(), out.Started)})
+	var left *cut
+	if r.Continue {
+		c := m.takeUp(all)
+		left, m.launched = &c, true
+		out.Started = out.Started.Add(-c.active)
+	}
+	h := newHead(&r, m.scored(), out.Started)
+	if left != nil {
+		h.From = left.n + 1
+	}
+	m.earlier = append(m.earlier, h.session())
+	err = m.journal.add(record{Head: h})
 	if err == nil {
-		err = m.run(ctx)
+		err = m.run(ctx, left)
 	}
 	if err == nil && !m.launched {
 		err = m.journal.err
@@ -73,13 +85,14 @@ func Measure(ctx context.Context, r Request) (Measured, error) {
 	return out, nil
 }
 
-func newMeasurement(r *Request) (*measurement, error) {
+// newMeasurement also returns the journal that a Request with Continue goes on with.
+func newMeasurement(r *Request) (*measurement, []record, error) {
 	if err := r.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var err error
 	if r.Spec, err = asHashed(r.Spec); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.Grace == 0 {
 		r.Grace = DefaultGrace
@@ -97,23 +110,47 @@ func newMeasurement(r *Request) (*measurement, error) {
 		r.MaxFiles = DefaultMaxFiles
 	}
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(r.Dir, FileMeasured)); err == nil {
-		return nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
+		return nil, nil, fmt.Errorf("%s already holds a finished evaluation; load it or choose another folder", r.Dir)
 	}
 	m := &measurement{req: r, red: NewRedactor(r.Spec, r.Lookup, r.MLflowEnv), last: map[string]outcome.Outcome{}, tries: map[string]map[outcome.State]int{}}
 	if m.files, err = NewCopier(r.Spec.Dir, r.Files); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	all, err := m.open()
+	if err != nil {
+		return nil, nil, errors.Join(err, m.files.Close())
+	}
+	return m, all, nil
+}
+
+// open opens journal and evidence: new ones, or those that were left.
+func (m *measurement) open() (all []record, err error) {
+	r := m.req
+	dir := filepath.Join(r.Dir, stagingName)
+	if r.Continue {
+		if m.journal, all, err = reopenJournal(r.Dir); err != nil {
+			return nil, err
+		}
+		if h := lastHead(all); h.Cell.Identity != r.Cell.Identity || h.Slot != r.Slot {
+			m.journal.close()
+			return nil, fmt.Errorf("%s holds an evaluation of another cell or slot", r.Dir)
+		}
+		if m.keep, err = adopt(dir, m.red, r); err != nil {
+			m.journal.close()
+		}
+		return all, err
 	}
 	if m.journal, err = newJournal(r.Dir, len(r.Spec.Tasks)); err != nil {
-		return nil, errors.Join(err, m.files.Close())
+		return nil, err
 	}
-	if m.keep, err = newKeeper(filepath.Join(r.Dir, stagingName), m.red, r); err != nil {
+	if m.keep, err = newKeeper(dir, m.red, r); err != nil {
 		m.journal.close()
-		return nil, errors.Join(err, m.files.Close(), os.Remove(filepath.Join(r.Dir, FileJournal)))
+		err = errors.Join(err, os.Remove(filepath.Join(r.Dir, FileJournal)))
 	}
-	return m, nil
+	return nil, err
 }
 
 func (r *Request) check() error {
@@ -150,12 +187,19 @@ func asHashed(s *spec.Spec) (*spec.Spec, error) {
 	return &c, nil
 }
 
-// run makes attempts until every task has a score or may not be tried again.
-func (m *measurement) run(ctx context.Context) error {
-	pending := m.req.Spec.Tasks
+// run makes attempts until every task has a score or may not be tried again. With
+// left it first settles the attempt in which an earlier launcher was ended.
+func (m *measurement) run(ctx context.Context, left *cut) error {
+	pending, first := m.req.Spec.Tasks, 1
+	if left != nil {
+		if err := m.finishCut(ctx, *left); err != nil || ctx.Err() != nil || m.final != "" {
+			return err
+		}
+		pending, first = m.unsettledTasks(), left.n+1
+	}
 	var wait time.Duration
-	for n := 1; len(pending) > 0; n++ {
-		if n > 1 && !m.pause(ctx, wait) {
+	for n := first; len(pending) > 0; n++ {
+		if n > first && !m.pause(ctx, wait) {
 			return nil
 		}
 		got, err := m.attempt(ctx, n, pending)
@@ -333,10 +377,14 @@ type stage struct {
 
 // evidence writes our own two files into the bundle and lists the problems.
 func (m *measurement) evidence(out Measured) error {
-	doc, err := json.MarshalIndent(map[string]any{
+	content := map[string]any{
 		"schema": 1, "evaluation": m.req.UUID, "benchmark": m.req.Spec.Benchmark, "cell": m.req.Cell, "slot": m.req.Slot,
 		"state": out.State, "reason": out.Reason, "started": out.Started, "ended": out.Ended, "processes": m.stages,
-	}, "", " ")
+	}
+	if len(m.earlier) > 1 { // whose attempts these are
+		content["evaluations"] = m.earlier
+	}
+	doc, err := json.MarshalIndent(content, "", " ")
 	if err != nil {
 		return err
 	}

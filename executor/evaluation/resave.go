@@ -62,7 +62,7 @@ func Resave(dir string) (Measured, error) {
 
 // replay is the measurement that a journal tells of.
 func replay(dir string, all []record) (*measurement, Measured, error) {
-	h := all[0].Head
+	h := lastHead(all)
 	out := Measured{UUID: h.UUID, Started: h.Started}
 	m := &measurement{
 		req: h.request(dir), red: &Redactor{}, last: map[string]outcome.Outcome{}, interrupted: true,
@@ -77,6 +77,8 @@ func replay(dir string, all []record) (*measurement, Measured, error) {
 	n, ended := 0, false
 	for _, r := range all {
 		switch {
+		case r.Head != nil:
+			m.earlier = append(m.earlier, r.Head.session())
 		case r.Stage != nil:
 			m.stages = append(m.stages, *r.Stage)
 		case r.Again != nil:

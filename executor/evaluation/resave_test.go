@@ -226,3 +226,95 @@ func TestAJournalThatWasCut(t *testing.T) {
 		require.Equal(t, bytes.Contains(whole[:at], []byte(`"cost_usd":2}}}`+"\n")), m.Outcomes[1].Score != nil, "%s", whole[:at])
 	}
 }
+
+// goesOn continues what a killed launcher left in dir.
+func (b *bench) goesOn(dir, uuid string, finished int) evaluation.Measured {
+	b.t.Helper()
+	left, err := evaluation.LookAtLeft(dir)
+	require.NoError(b.t, err)
+	assert.Equal(b.t, finished, left.Finished)
+	b.req.Dir, b.req.UUID, b.req.Continue = dir, uuid, true
+	return b.measure()
+}
+
+const nextUUID = "7f3a9c00-0000-4000-8000-000000000002"
+
+// Both answers were there when the launcher was killed, and the second was being
+// checked: they are checked, and the runner is not started again.
+func TestAnswersThatWereNotJudgedAreJudged(t *testing.T) {
+	b := perTask(t, 2, "echo expected-1; cat > \"$BENCHBATCH_OUT/seen\"")
+	launcher := b.req.Launcher
+	var dir string
+	b.req.Launcher = during{launcher, func(launch int) {
+		if launch == 4 { // the second check
+			dir = b.asKilled()
+		}
+	}, new(int)}
+	b.measure()
+	launches := 0
+	b.req.Launcher = during{launcher, func(int) {}, &launches}
+	m := b.goesOn(dir, nextUUID, 2)
+	assert.Equal(t, 2, launches, "two checks")
+	assert.Equal(t, batch.StateComplete, m.State)
+	assert.Equal(t, nextUUID, m.UUID)
+	assert.Len(t, m.Attempts, 2)
+	assert.InDelta(t, 1, *m.Outcomes[0].Score, 0)
+	assert.Equal(t, "expected-1", b.bundle()[m.Outcomes[0].Output])
+	doc := b.bundle()["evaluation.json"]
+	assert.Contains(t, doc, "7f3a9c00-0000-4000-8000-000000000001")
+	assert.Contains(t, doc, `"from_attempt": 2`, "whose attempts these are is told")
+}
+
+// What the runner had written is paid, but its evidence is gone with the private
+// folder: it does not count, and its cost does.
+func TestAnOutcomeWithoutEvidenceDoesNotCount(t *testing.T) {
+	b := newBench(t, 2, "")
+	hold := filepath.Join(t.TempDir(), "go on")
+	b.env["HOLD"] = hold
+	b.req.Spec.Runner.PassEnv = []string{"HOLD"}
+	b.script("run.sh", `echo '{"task":"T-1","score":1,"cost_usd":12.5}' > "$BENCHBATCH_OUT/outcomes.jsonl"
+while ! [ -e "$HOLD" ]; do sleep 0.02; done
+echo '{"task":"T-2","score":1,"cost_usd":1}' >> "$BENCHBATCH_OUT/outcomes.jsonl"`)
+	launcher := b.req.Launcher
+	var dir string
+	b.req.Launcher = during{launcher, func(int) {
+		assert.Eventually(t, func() bool {
+			text, _ := os.ReadFile(filepath.Join(b.req.Dir, evaluation.FileJournal))
+			return strings.Contains(string(text), `"T-1"`) && strings.Contains(string(text), `"live":true`)
+		}, 30*time.Second, 10*time.Millisecond)
+		dir = b.asKilled()
+		require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	}, new(int)}
+	b.measure() // ends: its private folder is gone
+	b.req.Launcher = launcher
+	m := b.goesOn(dir, nextUUID, 1)
+	assert.Equal(t, batch.StateComplete, m.State)
+	require.Len(t, m.Attempts, 3)
+	assert.False(t, m.Attempts[0].Accepted)
+	assert.InDelta(t, 12.5, *m.Attempts[0].CostUSD, 0)
+	assert.Contains(t, m.Attempts[0].Error.Message, "ended before its evidence was kept")
+	assert.Equal(t, 2, m.Outcomes[0].Attempt)
+}
+
+// Between two attempts: what was finished stays, the other task gets its next attempt.
+func TestTheNextAttemptComesNext(t *testing.T) {
+	b := newBench(t, 2, `grep -q '"attempt":1,' "$BENCHBATCH_JOB" && echo '{"task":"T-1","score":0.25,"cost_usd":1}' > "$BENCHBATCH_OUT/outcomes.jsonl" ||
+echo '{"task":"T-2","score":1,"cost_usd":2}' > "$BENCHBATCH_OUT/outcomes.jsonl"`)
+	var killed []string
+	launcher := b.req.Launcher
+	b.req.Launcher = during{launcher, func(int) { killed = append(killed, b.asKilled()) }, new(int)}
+	b.measure()
+	b.req.Launcher = launcher
+	m := b.goesOn(killed[1], nextUUID, 1)
+	require.Len(t, m.Attempts, 3)
+	assert.InDelta(t, 0.25, *m.Outcomes[0].Score, 0, "a low score is kept like a high one")
+	assert.Equal(t, []int{1, 1, 3}, []int{m.Attempts[0].Attempt, m.Attempts[1].Attempt, m.Attempts[2].Attempt}, "of the second nothing is known")
+	assert.Equal(t, batch.StateComplete, m.State)
+
+	// Of another cell or slot it is not taken.
+	b.req.Dir, b.req.Slot = killed[0], 2
+	_, err := evaluation.Measure(context.Background(), b.req)
+	assert.ErrorContains(t, err, "another cell or slot")
+	_, err = evaluation.LookAtLeft(killed[1])
+	assert.ErrorIs(t, err, fs.ErrNotExist, "it is whole now")
+}

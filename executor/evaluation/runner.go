@@ -31,6 +31,11 @@ func (m *measurement) attempt(ctx context.Context, n int, tasks []batch.Task) (m
 	} else {
 		err = m.whole(ctx, n, tasks, got)
 	}
+	return m.conclude(ctx, n, tasks, got, err)
+}
+
+// conclude scores the answers of an attempt; err is what its runner met.
+func (m *measurement) conclude(ctx context.Context, n int, tasks []batch.Task, got map[string]answer, err error) (map[string]outcome.Outcome, error) {
 	if err == nil {
 		err = m.score(ctx, n, tasks, got)
 	}
@@ -80,7 +85,7 @@ func (m *measurement) whole(ctx context.Context, n int, tasks []batch.Task, got 
 // record is the journal's line of an answer.
 func (a answer) record(n int) record {
 	a.Attempt = n
-	return record{Answer: &journalAnswer{a.open, a.Outcome}}
+	return record{Answer: &journalAnswer{Open: a.open, Outcome: a.Outcome}}
 }
 
 // perTask starts the runner once a task.

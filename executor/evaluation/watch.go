@@ -87,7 +87,7 @@ func (f *follower) more() []record {
 			o = outcome.Failed(task, outcome.Harness, batch.FileOutcomes+" "+cutText(f.lines.refused[task], 500))
 		}
 		o.Attempt = f.attempt
-		all = append(all, record{Answer: &journalAnswer{Outcome: o}})
+		all = append(all, record{Answer: &journalAnswer{Live: true, Outcome: o}})
 	}
 	return all
 }

@@ -22,7 +22,8 @@ type Start struct {
 	User      string // "" = unknown
 	Source    string // the spec's file name
 	At        time.Time
-	Again     bool // an earlier try may have created it: it is looked for first
+	Continues string // run ids of the evaluations that it goes on with, in their order; "" = none
+	Again     bool   // an earlier try may have created it: it is looked for first
 }
 
 // StartEvaluation creates the nested run of an evaluation.
@@ -63,6 +64,9 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	}
 	if s.User != "" {
 		tags = append(tags, mlflow.Tag{Key: tagUser, Value: s.User})
+	}
+	if s.Continues != "" {
+		tags = append(tags, mlflow.Tag{Key: TagContinues, Value: s.Continues})
 	}
 	return l.client.CreateRun(ctx, mlflow.CreateRun{
 		ExperimentID: l.experiment.ID,
@@ -184,6 +188,19 @@ func (l *Ledger) EndFinished(ctx context.Context, e Entry) error {
 func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at time.Time) error {
 	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
 	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Tags: tags}); err != nil {
+		return err
+	}
+	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())
+	return err
+}
+
+// CloseCut closes a run whose launcher is gone, and with whose finished tasks another
+// evaluation goes on: it cost nothing by itself. Should it be logged after all, what
+// it cost then counts: the metric is of the first millisecond of 1970.
+func (l *Ledger) CloseCut(ctx context.Context, runID, reason string, at time.Time) error {
+	zero := []mlflow.Metric{{Key: "cost_worst_usd", Value: 0, Timestamp: 1}}
+	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
+	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Metrics: zero, Tags: tags}); err != nil {
 		return err
 	}
 	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())

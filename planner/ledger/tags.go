@@ -27,6 +27,7 @@ const (
 	TagBatch      = "benchbatch.batch"     // parent run id
 	TagSlot       = "benchbatch.slot"      // 1..repeats
 	TagLauncher   = "benchbatch.launcher"  // host, process id and its start time
+	TagContinues  = "benchbatch.continues" // run ids of evaluations that were cut short, whose finished tasks are in this one
 	TagArtifacts  = "benchbatch.artifacts" // digests and sizes of all artifacts, as JSON
 
 	TagBenchmark = "benchbatch.benchmark"

@@ -77,6 +77,9 @@ func gridOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (*grid, erro
 }
 
 func (g *grid) pay(e ledger.Entry) {
+	if e.CostUSD == nil && e.WorstUSD != nil && *e.WorstUSD == 0 {
+		return // its cost stands with the evaluation that goes on with it
+	}
 	if e.CostUSD == nil || (e.CostUnknown != nil && *e.CostUnknown > 0) {
 		g.unknown++
 	}

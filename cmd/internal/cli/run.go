@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,7 +154,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.State, r *spec.Resolved, f runFlags, only func(batch.Variant) bool) (*planner.Plan, planner.Input, error) {
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain, in.Confirm = f.fresh, f.new, f.measure, true
-	left, err := executor.Recover(ctx, l, state, process.EndLeft)
+	left, err := executor.Recover(ctx, l, state, measured(r), process.EndLeft)
 	if err != nil {
 		return nil, in, err
 	}
@@ -163,11 +164,17 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if left.Interrupted > 0 {
 		a.say("an earlier run had stopped: %s that had not ended closed as interrupted", plural(left.Interrupted, "evaluation"))
 	}
+	if left.Cut > 0 {
+		a.say("an earlier run had stopped: %s cut short after some tasks were finished, which are not measured again", plural(left.Cut, "evaluation"))
+	}
 	if left.Elsewhere > 0 {
 		a.say("kept in %s: %s of runs that this server does not have", state.Evaluations(), plural(left.Elsewhere, "measured evaluation"))
 	}
 	p, err := planner.Make(ctx, l, in)
 	if err != nil {
+		return nil, in, err
+	}
+	if err := executor.LogCut(ctx, l, state, p); err != nil {
 		return nil, in, err
 	}
 	closed, err := executor.CloseLeft(ctx, l, p, only, f.takeOver, process.EndLeft)
@@ -177,6 +184,13 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	a.say("%s closed: the launcher is gone, or was taken over", plural(closed, "run"))
 	p, err = planner.Make(ctx, l, in) // some of them may count, the others may have cost
 	return p, in, err
+}
+
+// measured says whether a cell is one of the spec's.
+func measured(r *spec.Resolved) func(batch.Digest) bool {
+	return func(cell batch.Digest) bool {
+		return slices.ContainsFunc(r.Cells, func(c batch.Cell) bool { return c.Identity.Cell == cell })
+	}
 }
 
 // preflight asks a model as the spec says.

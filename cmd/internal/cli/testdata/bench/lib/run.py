@@ -2,7 +2,7 @@
 
 STARTS may name a file that gets a line for each start, FAULTS one of what goes wrong (JSON): for a task or a model in how many attempts the
 provider fails; "sleep", in seconds, for those after the first "from" starts; "until", a file to wait for; "cost" of a task in USD; "detach",
-to leave a process behind.
+to leave a process behind; "hang" after so many lines.
 """
 import importlib.util
 import json
@@ -50,6 +50,11 @@ with open(os.path.join(out, "outcomes.jsonl"), "w") as f:
             row["error"] = {"class": "provider", "message": "HTTP 503"}
         else:
             row["score"] = round(min(1.0, max(0.0, random.gauss(agent.SKILL, 0.1))), 4)
+        row["output"] = task["id"] + ".txt"
+        with open(os.path.join(out, row["output"]), "w") as answer:
+            answer.write("answer to " + task["id"])
         f.write(json.dumps(row) + "\n")
         f.flush()
+        if job["tasks"].index(task) + 1 == faults.get("hang"):
+            time.sleep(600)
 sys.exit(0)

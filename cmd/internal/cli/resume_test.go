@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// TestFinishedTasksSurviveACrash kills the launcher twice in one evaluation: after 7
+// of 12 tasks, and after 2 of the 5 that were left.
+func TestFinishedTasksSurviveACrash(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	s.env["TMPDIR"] = t.TempDir()
+	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}", "budget: {ceiling_usd: 1.95}")
+	crash := func(hang int, cost float64, lines int) (stderr string) {
+		s.faults(map[string]any{"hang": hang, "cost": cost})
+		c := s.child(nil, "run", s.spec, "--at-once", "1")
+		c.until("so many lines in the journal", func() bool { return s.journal("live") == lines })
+		c.kill()
+		return c.err.String()
+	}
+	crash(7, 0.1, 7)
+	evaluations, _ := s.history()
+	first := evaluations[0].Info.RunID
+	assert.Contains(t, crash(2, 0.05, 7+2), "1 evaluation cut short after some tasks were finished, which are not measured again")
+
+	s.faults(map[string]any{"cost": 0.05})
+	r := s.measure("--at-once", "1")
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts, "0.95 spent and 0.95 reserved fit below 1.95: nothing is booked twice")
+	var starts []string
+	for _, line := range s.starts() {
+		starts = append(starts, strings.TrimPrefix(line, "quick+m-one "))
+	}
+	first7 := starts[0]
+	repeat := first7[:2]
+	assert.Equal(t, []string{repeat + " a1 12", repeat + " a2 5", repeat + " a3 3"}, starts[:3], "what was finished is not measured again")
+	assert.Len(t, starts, 4)
+
+	evaluations, _ = s.history()
+	assert.Equal(t, map[string]int{"FINISHED complete": 2, "KILLED interrupted": 2}, statuses(evaluations))
+	for _, e := range evaluations {
+		cost, known := e.Metric("cost_usd")
+		switch {
+		case e.Tag("benchbatch.state") == "interrupted":
+			assert.False(t, known, "what was paid stands with the evaluation that went on")
+			assert.Contains(t, e.Tag("benchbatch.reason"), "goes on in the next evaluation of its slot")
+		case "r"+e.Tag("benchbatch.slot") == repeat:
+			assert.InDelta(t, 7*0.1+5*0.05, cost, 1e-6)
+			assert.Len(t, strings.Fields(e.Tag("benchbatch.continues")), 2)
+			assert.Contains(t, e.Tag("benchbatch.continues"), first)
+		}
+	}
+	assert.Equal(t, []map[string]any{{"rows": 24.0, "accepted": 24.0, "cost": 1.55}},
+		query(t, r.Folder, `SELECT count(*) AS rows, count(*) FILTER (accepted) AS accepted, round(sum(cost_usd), 6) AS cost FROM 'tables/attempts.parquet'`))
+	assert.Equal(t, []map[string]any{{"attempt": 1.0, "n": 19.0}, {"attempt": 2.0, "n": 2.0}, {"attempt": 3.0, "n": 3.0}},
+		query(t, r.Folder, `SELECT attempt, count(*) AS n FROM 'tables/outcomes.parquet' GROUP BY attempt ORDER BY attempt`))
+	s.ok("verify", r.Folder)
+	assert.Empty(t, s.state())
+	assert.Empty(t, entries(t, s.env["TMPDIR"]))
+}
+
+// TestACutEvaluationThatNobodyGoesOnWith changes the recipe after a crash: what was
+// paid is logged.
+func TestACutEvaluationThatNobodyGoesOnWith(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	s.faults(map[string]any{"hang": 7})
+	c := s.child(nil, "run", s.spec, "--at-once", "1")
+	c.until("seven lines in the journal", func() bool { return s.journal("live") == 7 })
+	c.kill()
+	s.faults(nil)
+	s.edit("benchmark.yaml", "version: v1", "version: v2")
+	s.edit("policies/refund.md", "", "Never.\n")
+	s.measure()
+	evaluations, _ := s.history()
+	assert.Equal(t, map[string]int{"FINISHED complete": 2, "KILLED interrupted": 1}, statuses(evaluations))
+	for _, e := range evaluations {
+		if e.Tag("benchbatch.state") == "interrupted" {
+			cost, known := e.Metric("cost_usd")
+			assert.True(t, known)
+			assert.InDelta(t, 0.007, cost, 1e-9)
+		}
+	}
+}
+
+// journal counts the records of a kind in the journals of the state folder.
+func (s *shell) journal(kind string) int {
+	n := 0
+	for _, id := range s.state() {
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(s.spec), ".benchbatch", "evaluations", id, "measuring.jsonl"))
+		if err != nil {
+			require.ErrorIs(s.t, err, os.ErrNotExist)
+		}
+		n += strings.Count(string(b), `"`+kind+`":true`)
+	}
+	return n
+}

@@ -1,0 +1,101 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// keepCut keeps an evaluation for the next one of its slot, if a launcher was ended
+// after some of its tasks were finished. Its run is closed as interrupted, at no cost
+// of its own: what was paid stands with the evaluation that goes on.
+func (s *State) keepCut(ctx context.Context, l *ledger.Ledger, e entry) (bool, error) {
+	left, err := evaluation.LookAtLeft(s.of(e))
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && left.Finished == 0) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if e.RunID != "" {
+		err := l.CloseCut(ctx, e.RunID, "its launcher was ended; what it had finished goes on in the next evaluation of its slot", time.Now())
+		if err != nil && !gone(err) {
+			return false, err
+		}
+		e.Continues = append(e.Continues, origin{e.UUID, e.RunID})
+	}
+	e.RunID, e.Cut = "", true
+	if err := s.write(e); err != nil {
+		return false, err
+	}
+	s.cut = append(s.cut, e)
+	return true, nil
+}
+
+// LogCut logs what was kept for slots that are not missing any more, as interrupted,
+// with its cost.
+func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) error {
+	missing := map[planner.SlotKey]bool{}
+	for _, slot := range p.Missing() {
+		missing[keyOf(slot)] = true
+	}
+	var rest []entry
+	for _, e := range s.cut {
+		if missing[planner.SlotKey{Cell: e.Cell.Identity.Cell, Slot: e.Slot}] {
+			rest = append(rest, e)
+			continue
+		}
+		var r Recovered
+		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
+			return err
+		}
+		if err := r.recover(ctx, l, s, e); err != nil {
+			return err
+		}
+	}
+	s.cut = rest
+	return nil
+}
+
+// takeCut gives a slot what is kept for it.
+func (r *runner) takeCut(s planner.Slot) (entry, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.State.cut, func(e entry) bool { return e.Cell.Identity.Cell == s.Cell.Identity.Cell && e.Slot == s.Slot })
+	if i < 0 {
+		return entry{}, false
+	}
+	e := r.State.cut[i]
+	r.State.cut = slices.Delete(r.State.cut, i, i+1)
+	return e, true
+}
+
+// cutCost is what the evaluations kept for later have cost the batch so far, in USD
+// with the worst case for what is unknown.
+func (s *State) cutCost(batchRun string) float64 {
+	sum := 0.0
+	for _, e := range s.cut {
+		if e.Batch == batchRun {
+			sum += s.paidFor(e)
+		}
+	}
+	return sum
+}
+
+// paidFor is what a cut evaluation has cost so far.
+func (s *State) paidFor(e entry) float64 {
+	left, err := evaluation.LookAtLeft(s.of(e))
+	if err != nil {
+		return 0 // it can't be read: then it is not gone on with either
+	}
+	if worst := billOf(evaluation.Measured{Attempts: left.Attempts}).worst; worst != nil {
+		return *worst
+	}
+	return 0
+}
