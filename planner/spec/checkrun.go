@@ -217,6 +217,7 @@ func (k *checker) checkFree() {
 	if c := k.s.Budget.CeilingUSD; c != nil {
 		within(k, "budget.ceiling_usd", *c, 0, 1e9)
 	}
+	k.oneOf("traces", k.s.Traces, TracesNone, TracesScores, TracesFull)
 	classes := []string{"provider", "harness", "tool", "judge", "budget"}
 	for _, class := range slices.Sorted(maps.Keys(k.s.Retry)) {
 		k.oneOf(join("retry", class), class, classes...)

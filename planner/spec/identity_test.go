@@ -119,6 +119,7 @@ var fieldChanges = map[string][]edit{
 	"Spec.Repeats":    y("repeats: 3", "repeats: 4"),
 	"Spec.Prices":     {{"spec.yaml", "prices.yaml", "other.yaml"}, {"other.yaml", "", "small: {input: 9}\n"}},
 	"Spec.Retry":      y("provider: 3", "provider: 4"),
+	"Spec.Traces":     y("traces: scores", "traces: full"),
 	"Spec.Raw":        y("# Every field", "# Each field"),
 
 	"Agent.ID":             {{"spec.yaml", "id: plain", "id: basic"}, {"spec.yaml", "reference: plain+small", "reference: basic+small"}, {"spec.yaml", "[plain+small]", "[basic+small]"}},

@@ -71,6 +71,7 @@ func defaults() *Spec {
 		Recipe:  Recipe{TimeoutPolicy: "fail"},
 		Runner:  Runner{Unit: "evaluation", Timeout: time.Hour, Home: "private"},
 		Valid:   batch.Validity{MaxMissing: 0.05},
+		Traces:  TracesNone,
 
 		Calibration: Calibration{Repeats: 3},
 	}

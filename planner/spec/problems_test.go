@@ -156,12 +156,13 @@ func TestProblemsOfValues(t *testing.T) {
 			`5:68: agents[0].settings.big: "9007199254740993": beyond 2^53, where readers lose digits; write it plainly, or in quotes to keep the text as typed`,
 			`5:93: agents[0].settings.l[1]: "~": the entry is empty; remove it, or write its text in quotes`,
 		}},
-		{"words", with("unit: task", "unit: tasks") + "recipe: {timeout_policy: zero}\nretry: {agent: 1, provider: 11}\n", []string{
+		{"words", with("unit: task", "unit: tasks") + "recipe: {timeout_policy: zero}\nretry: {agent: 1, provider: 11}\ntraces: score\n", []string{
 			`4:37: runner.unit: "tasks": not one of evaluation, task; did you mean task?`,
 			"4:51: runner.check: a check looks at one answer, and the runner does a whole evaluation; write unit: task, or score in the runner",
 			`5:26: recipe.timeout_policy: "zero": not one of fail, missing; write fail or missing`,
 			`6:16: retry.agent: "1": not one of provider, harness, tool, judge, budget; write provider or harness or tool or judge or budget`,
 			`6:29: retry.provider: "11": out of range: 0 to 10 is allowed`,
+			`7:9: traces: "score": not one of none, scores, full; did you mean scores?`,
 		}},
 		{"judges", smallSpec + "recipe: {judges: [{id: a, kind: mode}, {id: A, kind: model}, {id: b, kind: code, samples: 0, aggregate: max, scale: [1]}]}\n", []string{
 			`5:33: recipe.judges[0].kind: "mode": not one of code, model, human; did you mean model?`,

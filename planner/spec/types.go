@@ -42,8 +42,17 @@ type Spec struct {
 	Reuse     Reuse              `yaml:"reuse" class:"batch"`
 	Decision  Decision           `yaml:"decision" class:"batch"`
 
+	Traces string `yaml:"traces" class:"free"` // what MLflow is told of single tasks: none (default), scores or full
+
 	Calibration Calibration `yaml:"calibration" class:"free"`
 }
+
+// The values of Spec.Traces.
+const (
+	TracesNone   = "none"
+	TracesScores = "scores" // one trace an outcome, with its scores
+	TracesFull   = "full"   // and what the runner's transcript tells
+)
 
 // Agent is one way of doing the tasks.
 type Agent struct {
