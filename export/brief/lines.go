@@ -259,10 +259,10 @@ func dollars(v float64) string {
 }
 
 func rank(v Variant) string {
-	switch {
-	case v.RankLow == 0:
+	switch v.RankLow {
+	case 0:
 		return "–"
-	case v.RankLow == v.RankHigh:
+	case v.RankHigh:
 		return strconv.Itoa(v.RankLow)
 	}
 	return fmt.Sprintf("%d–%d", v.RankLow, v.RankHigh)
