@@ -22,6 +22,9 @@ type Link struct {
 	Changed   []string // tasks marked as anchors in both that are not the same
 	Drift     stats.Bridge
 	Missing   int // anchors without a valid outcome of the reference on a side
+	// Outcomes on the anchors by runs that served to choose a setting, and such that an
+	// audit flagged: they are counted, and not looked at apart.
+	Selection, Flagged int
 }
 
 // Bridge is F26 for one variant.
@@ -132,24 +135,45 @@ func (m *merged) link() error {
 			c.Tasks[p].Drift = &c.Link.Drift.Anchors[i]
 		}
 	}
+	bridges, of := m.bridges(margin, alpha)
+	c.Places = len(of)
+	for _, i := range of {
+		c.Variants[i].Bridge = bridges[i]
+	}
+	c.Link.Selection, c.Link.Flagged = m.left[1], m.left[2]
+	if m.left[0] == 0 {
+		return nil
+	}
+	m.skip = true
+	again, _ := m.bridges(margin, alpha)
+	r := Reading{Name: readings[0], Left: m.left[0]}
+	for _, i := range of {
+		if again[i].Mark != bridges[i].Mark || again[i].Up != bridges[i].Up {
+			r.Turned = append(r.Turned, m.both[i])
+		}
+	}
+	c.Readings = append(c.Readings, r)
+	return nil
+}
+
+// bridges are those of all variants that both measured, by their places in of, with claims.
+func (m *merged) bridges(margin, alpha float64) (out []*Bridge, of []int) {
+	out = make([]*Bridge, len(m.both))
 	var ps []float64
-	var of []int
 	for i := range m.both {
-		if i == ref || m.columns[2*i].runs == 0 || m.columns[2*i+1].runs == 0 {
+		if i == m.reference || m.columns[2*i].runs == 0 || m.columns[2*i+1].runs == 0 {
 			continue
 		}
 		b := m.bridge(i, margin, alpha)
-		c.Variants[i].Bridge = b
-		of = append(of, i)
+		out[i], of = b, append(of, i)
 		if b.P == nil || len(b.Codes) > 0 {
 			ps = append(ps, 1) // it keeps its place
 		} else {
 			ps = append(ps, *b.P)
 		}
 	}
-	c.Places = len(of)
-	m.claim(of, ps, c.Level)
-	return nil
+	claim(out, of, ps, m.c.Level)
+	return out, of
 }
 
 // bridge is the first reading of one variant, and the second beside it.
@@ -175,12 +199,12 @@ func (m *merged) bridge(i int, margin, alpha float64) *Bridge {
 }
 
 // claim marks what is beyond the drift, in both readings.
-func (m *merged) claim(of []int, ps []float64, level float64) {
+func claim(bridges []*Bridge, of []int, ps []float64, level float64) {
 	adjusted := stats.Holm(ps)
 	second := make([]float64, len(ps))
 	for n, i := range of {
 		second[n] = ps[n]
-		if b := m.c.Variants[i].Bridge; b.Second != nil && len(b.Codes) == 0 {
+		if b := bridges[i]; b.Second != nil && len(b.Codes) == 0 {
 			second[n] = 1
 			if b.Second.P != nil {
 				second[n] = *b.Second.P
@@ -189,7 +213,7 @@ func (m *merged) claim(of []int, ps []float64, level float64) {
 	}
 	again := stats.Holm(second)
 	for n, i := range of {
-		b := m.c.Variants[i].Bridge
+		b := bridges[i]
 		if b.P == nil || len(b.Codes) > 0 {
 			continue
 		}
@@ -213,6 +237,9 @@ func (m *merged) claim(of []int, ps []float64, level float64) {
 // with their places in the panel.
 func (m *merged) measured(ref, i int, failuresZero bool) (anchors []stats.Anchor, places []int) {
 	for t := range m.tasks {
+		if m.skip && m.withdrawn(t) {
+			continue
+		}
 		a := stats.Anchor{Task: m.tasks[t].ID}
 		ok := true
 		for _, x := range []struct {

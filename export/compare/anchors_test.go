@@ -150,3 +150,15 @@ func TestWithheld(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 }
+
+// Withdrawn anchors are kept, and the change is told without them too.
+func TestAnchorsWithdrawn(t *testing.T) {
+	x, y := bridged(30, []string{mid, strings.Repeat("00000 ", 30)}, []string{mid, strings.Repeat("11111 ", 10) + strings.Repeat("00000 ", 20)})
+	for i := range 10 {
+		y.Plan.Withdraw = append(y.Plan.Withdraw, batch.Withdrawal{Task: y.Tasks[i].ID, Why: "wrong", Date: "2026-12-31"})
+	}
+	c := of(t, x, y, compare.Options{})
+	assert.Equal(t, stats.Beats, c.Variants[1].Bridge.Mark)
+	require.Len(t, c.Readings, 1)
+	assert.Equal(t, []batch.Variant{{Agent: "agent-2", Model: "model-1"}}, c.Readings[0].Turned)
+}

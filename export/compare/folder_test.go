@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -93,6 +94,28 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Err())
 	assert.True(t, r.DigestsOnly)
+}
+
+// The columns are a contract: where this test fails, either the change is a mistake
+// or Schema must rise.
+func TestSchemaIsFixed(t *testing.T) {
+	dir := written(t, of(t, one("a", day, "v4", low), one("b", nextDay, "v5", mid), compare.Options{}), t.TempDir())
+	var m compare.Manifest
+	require.NoError(t, json.Unmarshal([]byte(files(t, dir)["manifest.json"]), &m))
+	var text strings.Builder
+	for _, c := range m.Contents {
+		if len(c.Columns) == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "%s\n", c.Path)
+		for _, col := range c.Columns {
+			fmt.Fprintf(&text, "  %s %s\n", col.Name, col.Type)
+		}
+	}
+	golden := fmt.Sprintf("testdata/schema-%d.txt", compare.Schema)
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), text.String())
 }
 
 // Every changed byte is found, and so is a folder that agrees with itself alone.

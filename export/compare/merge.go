@@ -20,6 +20,7 @@ type merged struct {
 	columns []column // 2i is A's half of variant i, 2i+1 is B's
 	left    [3]int   // outcomes that each reading leaves out
 	dropped [2]map[mark]bool
+	skip    bool // anchors that were withdrawn are left out
 }
 
 // mark names a cell, or with task -1 a whole run.

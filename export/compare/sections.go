@@ -27,6 +27,9 @@ func (c *Comparison) linkBlocks() []document.Block {
 	if l.Missing > 0 {
 		facts.Facts = append(facts.Facts, document.Fact{Name: "Left out", Text: document.Say("%s without a valid outcome of the reference on a side", count(l.Missing, "anchor"))})
 	}
+	if l.Selection+l.Flagged > 0 {
+		facts.Facts = append(facts.Facts, document.Fact{Name: "Not looked at apart", Text: document.Say("%s of runs that served to choose the brain or a setting, %s that an audit flagged", count(l.Selection, "outcome"), count(l.Flagged, "outcome"))})
+	}
 	out := []document.Block{&document.Heading{Level: 2, ID: "link", Text: document.Say("How the batches are linked")}, facts}
 	var moved []document.Text
 	for i := range c.Tasks {
