@@ -3,8 +3,6 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -32,14 +30,14 @@ func (r *runner) freeze(ctx context.Context, report *Report) error {
 		return err
 	}
 	if c := result.Counts; c.NotStarted > 0 || c.Skipped == c.Planned {
-		return r.Ledger.SetNote(ctx, r.parent, endNote(p, result.Counts, false))
+		return nil
 	}
 	body, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
 		return err
 	}
 	at := result.Frozen.UnixMilli()
-	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at), endNote(p, result.Counts, true))
+	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at))
 	if err != nil {
 		return err
 	}
@@ -79,61 +77,4 @@ func batchMetrics(p *planner.Plan, r *batch.Result, at int64) []mlflow.Metric {
 		out = append(out, mlflow.Metric{Key: "batch/cost_usd", Value: round6(spent), Timestamp: at})
 	}
 	return out
-}
-
-// startNote is the parent's note while the batch runs. It holds ids and numbers only.
-func startNote(p *planner.Plan) string {
-	c := p.Counts()
-	return fmt.Sprintf("Running: %d planned = %d reused + %d to do.%s\n", c.Planned, c.Reused+c.Done, c.NotStarted, draftMark(p))
-}
-
-func draftMark(p *planner.Plan) string {
-	if p.Doc.Draft {
-		return " DRAFT: the version label is `draft`."
-	}
-	return ""
-}
-
-// endNote is the parent's note at the end. It holds ids and numbers only, no foreign text.
-func endNote(p *planner.Plan, c batch.Counts, frozen bool) string {
-	var b strings.Builder
-	word := "Incomplete, can be continued"
-	if frozen {
-		word = "Frozen"
-	}
-	fmt.Fprintf(&b, "%s: %d planned = %d reused + %d done + %d failed + %d skipped + %d not started.%s\n\n",
-		word, c.Planned, c.Reused, c.Done, c.Failed, c.Skipped, c.NotStarted, draftMark(p))
-	b.WriteString("| agent&nbsp;&nbsp; | model&nbsp;&nbsp; | repeats |\n|---|---|---|\n")
-	for i, cell := range p.Doc.Cells {
-		row := fmt.Sprintf("| %s&nbsp;&nbsp; | %s&nbsp;&nbsp; | %s |\n", cell.Agent, cell.Model, repeatLinks(p, cell))
-		if b.Len()+len(row) > noteLimit {
-			fmt.Fprintf(&b, "\nand %d more cells\n", len(p.Doc.Cells)-i)
-			break
-		}
-		b.WriteString(row)
-	}
-	return b.String()
-}
-
-const (
-	noteLimit = 7500 // bytes; MLflow cuts a note at 8,000 characters
-	linkLimit = 10   // links a cell
-)
-
-// repeatLinks are links to the runs that count for a cell.
-func repeatLinks(p *planner.Plan, cell batch.Cell) string {
-	var links []string
-	n := 0
-	for _, s := range p.Slots {
-		if s.Entry == nil || s.Cell.Identity.Cell != cell.Identity.Cell {
-			continue
-		}
-		if n++; n <= linkLimit {
-			links = append(links, fmt.Sprintf("[%d](#/experiments/%s/runs/%s)", s.Slot, s.Entry.Info.ExperimentID, s.Entry.Info.RunID))
-		}
-	}
-	if n > linkLimit {
-		links = append(links, fmt.Sprintf("and %d more", n-linkLimit))
-	}
-	return strings.Join(links, " ")
 }

@@ -51,7 +51,7 @@ type Options struct {
 	Stop      <-chan struct{}             // closed = start nothing new, finish what runs
 	Observer  Observer
 	Input     planner.Input // for planning anew at the end
-	User      string        // as MLflow shows who started a run; "" = unknown
+	From      ledger.Origin // as MLflow shows where a run comes from
 }
 
 // Report is what a run came to.
@@ -108,7 +108,7 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 		}
 	} else {
 		var err error
-		parent, err = o.Ledger.StartBatch(ctx, &p.Doc, o.Resolved.Recipe, o.Resolved.Brains, o.User)
+		parent, err = o.Ledger.StartBatch(ctx, &p.Doc, o.Resolved.Recipe, o.Resolved.Brains, o.From)
 		if err != nil {
 			return parent, err
 		}
@@ -126,10 +126,7 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 	if err != nil {
 		return parent, err
 	}
-	if err := o.Ledger.StorePlan(ctx, &parent, docs, params, panel); err != nil {
-		return parent, err
-	}
-	return parent, o.Ledger.SetNote(ctx, parent, startNote(p))
+	return parent, o.Ledger.StorePlan(ctx, &parent, docs, params, panel)
 }
 
 // noteRevision keeps the spec beside the frozen one where a free field (budget,

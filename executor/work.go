@@ -191,7 +191,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 	}
 	start := ledger.Start{
 		Parent: r.parent, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
-		Source: r.Resolved.Spec.Benchmark, At: e.At, User: r.User, Continues: e.continues(),
+		From: r.From, At: e.At, Continues: e.continues(),
 	}
 	err = r.patiently(ctx, func() error {
 		info, err := r.Ledger.StartEvaluation(ctx, start)

@@ -19,8 +19,7 @@ type Start struct {
 	UUID      string
 	Launcher  string // who runs it: host, process id and its start time
 	BrainName string // as people read it
-	User      string // "" = unknown
-	Source    string // the spec's file name
+	From      Origin
 	At        time.Time
 	Continues string // run ids of the evaluations that it goes on with, in their order; "" = none
 	Again     bool   // an earlier try may have created it: it is looked for first
@@ -51,8 +50,6 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 		mlflow.Tag{Key: TagModel, Value: s.Cell.Model},
 		mlflow.Tag{Key: TagLauncher, Value: s.Launcher},
 		mlflow.Tag{Key: tagParent, Value: s.Parent.Info.RunID},
-		mlflow.Tag{Key: "mlflow.source.name", Value: s.Source},
-		mlflow.Tag{Key: "mlflow.source.type", Value: "LOCAL"},
 		mlflow.Tag{Key: "mlflow.runType", Value: "genai_evaluate"},
 		mlflow.Tag{Key: "mlflow.runColor", Value: color(s.Cell.Identity.Cell)},
 	)
@@ -62,12 +59,10 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	if s.Parent.Role != "" {
 		tags = append(tags, mlflow.Tag{Key: TagRole, Value: s.Parent.Role})
 	}
-	if s.User != "" {
-		tags = append(tags, mlflow.Tag{Key: tagUser, Value: s.User})
-	}
 	if s.Continues != "" {
 		tags = append(tags, mlflow.Tag{Key: TagContinues, Value: s.Continues})
 	}
+	tags = append(tags, s.From.tags()...)
 	return l.client.CreateRun(ctx, mlflow.CreateRun{
 		ExperimentID: l.experiment.ID,
 		Name:         fmt.Sprintf("%s · r%d", s.Cell.Variant, s.Slot),

@@ -46,7 +46,7 @@ func (d *desk) begin(recipe string) Parent {
 	d.t.Helper()
 	id := identity("quick", "m-one", recipe)
 	doc := &batch.Plan{Benchmark: "lamps", Version: "v1", Created: d.tick(), Key: batch.Sum([]byte("key")), DecisionDigest: batch.Sum([]byte("decision")), Seed: 7}
-	p, err := d.StartBatch(d.t.Context(), doc, id.Recipe, batch.NoBrain, "someone")
+	p, err := d.StartBatch(d.t.Context(), doc, id.Recipe, batch.NoBrain, Origin{User: "someone"})
 	require.NoError(d.t, err)
 	return p
 }
@@ -54,7 +54,7 @@ func (d *desk) begin(recipe string) Parent {
 // start creates the run of an evaluation.
 func (d *desk) start(p Parent, c batch.Cell, slot int) mlflow.RunInfo {
 	d.t.Helper()
-	info, err := d.StartEvaluation(d.t.Context(), Start{Parent: p, Cell: c, Slot: slot, UUID: uuid.NewString(), Launcher: "here/1/1", At: d.tick(), Source: "lamps"})
+	info, err := d.StartEvaluation(d.t.Context(), Start{Parent: p, Cell: c, Slot: slot, UUID: uuid.NewString(), Launcher: "here/1/1", At: d.tick()})
 	require.NoError(d.t, err)
 	return info
 }

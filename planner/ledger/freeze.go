@@ -16,7 +16,7 @@ import (
 // as a parameter, which MLflow writes once, and only the bytes that hold the claim
 // become result.json. Won is false where another result stands already; p then says
 // which, and ReadResult reads it.
-func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metrics []mlflow.Metric, note string) (won bool, err error) {
+func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metrics []mlflow.Metric) (won bool, err error) {
 	now, err := l.client.GetRun(ctx, p.Info.RunID)
 	if err != nil {
 		return false, err
@@ -30,7 +30,7 @@ func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metr
 	}
 	err = l.client.LogBatch(ctx, p.Info.RunID, mlflow.Batch{
 		Params: []mlflow.Param{{Key: paramResult, Value: string(digest)}}, Metrics: metrics,
-		Tags: []mlflow.Tag{{Key: TagResult, Value: string(digest)}, {Key: tagNote, Value: note}},
+		Tags: []mlflow.Tag{{Key: TagResult, Value: string(digest)}},
 	})
 	var taken *mlflow.ParamTaken
 	if errors.As(err, &taken) {
@@ -41,7 +41,10 @@ func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metr
 		return false, err
 	}
 	p.Result = digest
-	return true, l.EndBatch(ctx, p)
+	if err := l.put(ctx, p.Info, []Document{{Name: batch.FileResult, Body: result}}); err != nil {
+		return true, err
+	}
+	return true, l.end(ctx, p)
 }
 
 // claimName is the artifact that holds a result before its digest is claimed.
@@ -62,6 +65,11 @@ func (l *Ledger) EndBatch(ctx context.Context, p *Parent) error {
 	if err != nil {
 		return err
 	}
+	return l.end(ctx, p)
+}
+
+// end sets a frozen batch's status; the time at which it first ended stays.
+func (l *Ledger) end(ctx context.Context, p *Parent) error {
 	end := time.Now().UnixMilli()
 	if p.Info.EndTime != nil {
 		end = *p.Info.EndTime

@@ -35,7 +35,7 @@ func TestFreezingOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range launchers {
 		parents[i] = p
-		all.Go(func() { won[i], errs[i] = d.FinishBatch(t.Context(), &parents[i], resultNo(i), nil, "note") })
+		all.Go(func() { won[i], errs[i] = d.FinishBatch(t.Context(), &parents[i], resultNo(i), nil) })
 	}
 	all.Wait()
 	stands := d.frozen(p)
@@ -56,7 +56,7 @@ func TestFreezingOnce(t *testing.T) {
 	// Whoever is late changes nothing at all.
 	before, err := d.client.GetRun(t.Context(), p.Info.RunID)
 	require.NoError(t, err)
-	late, err := d.FinishBatch(t.Context(), &p, resultNo(99), []mlflow.Metric{{Key: "batch/planned", Value: 9, Timestamp: 1}}, "late")
+	late, err := d.FinishBatch(t.Context(), &p, resultNo(99), []mlflow.Metric{{Key: "batch/planned", Value: 9, Timestamp: 1}})
 	require.NoError(t, err)
 	assert.False(t, late)
 	after, err := d.client.GetRun(t.Context(), p.Info.RunID)
@@ -68,7 +68,7 @@ func TestFreezingOnce(t *testing.T) {
 func TestFrozenStaysFrozen(t *testing.T) {
 	d := newDesk(t)
 	p := d.begin("a")
-	_, err := d.FinishBatch(t.Context(), &p, resultNo(1), nil, "note")
+	_, err := d.FinishBatch(t.Context(), &p, resultNo(1), nil)
 	require.NoError(t, err)
 	for _, status := range []mlflow.RunStatus{mlflow.StatusRunning, mlflow.StatusFailed, mlflow.StatusKilled} {
 		_, err := d.client.UpdateRun(t.Context(), p.Info.RunID, status, d.tick().UnixMilli())
@@ -76,7 +76,7 @@ func TestFrozenStaysFrozen(t *testing.T) {
 		require.NoError(t, d.client.SetTag(t.Context(), p.Info.RunID, TagResult, ""))
 		now := d.frozen(p)
 		assert.Equal(t, batch.Sum(resultNo(1)), now.Result)
-		won, err := d.FinishBatch(t.Context(), &now, resultNo(2), nil, "again")
+		won, err := d.FinishBatch(t.Context(), &now, resultNo(2), nil)
 		require.NoError(t, err)
 		assert.False(t, won)
 		require.NoError(t, d.EndBatch(t.Context(), &now))
@@ -95,7 +95,7 @@ func TestFreezeCutOff(t *testing.T) {
 			d := newDesk(t)
 			p := d.begin("a")
 			d.server.Inject(mlflowtest.Fault{Route: route, Do: mlflowtest.Fail(403, "PERMISSION_DENIED", "no")})
-			_, err := d.FinishBatch(t.Context(), &p, resultNo(1), nil, "note")
+			_, err := d.FinishBatch(t.Context(), &p, resultNo(1), nil)
 			require.Error(t, err)
 			d.server.Clear()
 			now, err := d.Batch(t.Context(), p.Info.RunID)
@@ -109,7 +109,7 @@ func TestFreezeCutOff(t *testing.T) {
 				assert.Equal(t, string(want), string(body))
 				require.NoError(t, d.EndBatch(t.Context(), &now))
 			} else {
-				won, err := d.FinishBatch(t.Context(), &now, want, nil, "note")
+				won, err := d.FinishBatch(t.Context(), &now, want, nil)
 				require.NoError(t, err)
 				assert.True(t, won)
 			}

@@ -37,12 +37,12 @@ func Open(ctx context.Context, c *mlflow.Client, experiment string) (*Ledger, er
 	return l, nil
 }
 
-// Create makes the experiment if it does not exist.
-func (l *Ledger) Create(ctx context.Context) error {
+// Create makes the experiment if it does not exist. The tags are given to a new one only.
+func (l *Ledger) Create(ctx context.Context, tags ...mlflow.Tag) error {
 	if l.experiment.ID != "" {
 		return nil
 	}
-	e, err := l.client.EnsureExperiment(ctx, l.experiment.Name, []mlflow.Tag{{Key: "mlflow.experimentKind", Value: "custom_model_development"}})
+	e, err := l.client.EnsureExperiment(ctx, l.experiment.Name, append(tags, mlflow.Tag{Key: "mlflow.experimentKind", Value: "custom_model_development"}))
 	if err != nil {
 		return err
 	}

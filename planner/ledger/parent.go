@@ -28,6 +28,8 @@ type Parent struct {
 	Result    batch.Digest // of result.json; "" = not frozen
 	Stop      string       // who asked its launchers to start nothing new; "" = nobody
 	standing  string       // as logged
+	Manifest  string       // of the dated folder whose report stands on the run, first 16 digits; "" = none
+	Edited    bool         // the note is a person's, as of when the run was read
 }
 
 // Frozen says whether the batch has a result, whatever its status was set to.
@@ -47,7 +49,7 @@ func parentOf(r mlflow.Run) Parent {
 	return Parent{
 		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision), Role: r.Tag(TagRole),
 		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(cmp.Or(r.Param(paramResult), r.Tag(TagResult))),
-		Stop: r.Tag(TagStop), standing: r.Tag(TagStanding),
+		Stop: r.Tag(TagStop), standing: r.Tag(TagStanding), Manifest: r.Tag(TagManifest), Edited: edited(r),
 	}
 }
 
@@ -58,9 +60,8 @@ type Document struct {
 }
 
 // StartBatch creates the parent run of a plan. The tags given at creation hold
-// what is needed to complete it should this process die before StorePlan. The user
-// may be "".
-func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain batch.Digest, user string) (Parent, error) {
+// what is needed to complete it should this process die before StorePlan.
+func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain batch.Digest, from Origin) (Parent, error) {
 	tags := []mlflow.Tag{
 		{Key: TagKind, Value: KindBatch},
 		{Key: TagScheme, Value: fmt.Sprint(batch.Scheme)},
@@ -71,14 +72,10 @@ func (l *Ledger) StartBatch(ctx context.Context, p *batch.Plan, recipe, brain ba
 		{Key: TagKey, Value: p.Key.Short()},
 		{Key: TagDecision, Value: p.DecisionDigest.Short()},
 		{Key: TagSeed, Value: strconv.FormatUint(p.Seed, 10)},
-		{Key: "mlflow.source.name", Value: "benchbatch"},
-		{Key: "mlflow.source.type", Value: "LOCAL"},
 	}
+	tags = append(tags, from.tags()...)
 	if p.Calibration != nil {
 		tags = append(tags, mlflow.Tag{Key: TagRole, Value: batch.RoleCalibration})
-	}
-	if user != "" {
-		tags = append(tags, mlflow.Tag{Key: tagUser, Value: user})
 	}
 	unique := mlflow.Tag{Key: "benchbatch.created", Value: p.Created.Format("20060102T150405.000Z") + "-" + p.Key.Short()}
 	info, err := l.client.CreateRun(ctx, mlflow.CreateRun{
@@ -126,11 +123,6 @@ func (l *Ledger) put(ctx context.Context, run mlflow.RunInfo, docs []Document) e
 // AddDocument stores one more document of a batch; the same again changes nothing.
 func (l *Ledger) AddDocument(ctx context.Context, p Parent, d Document) error {
 	return l.put(ctx, p.Info, []Document{d})
-}
-
-// SetNote replaces the parent's note.
-func (l *Ledger) SetNote(ctx context.Context, p Parent, note string) error {
-	return l.client.SetTag(ctx, p.Info.RunID, tagNote, note)
 }
 
 // ReadDocument reads one of a batch's documents and checks it against its digest,

@@ -44,6 +44,8 @@ const (
 	TagDecision = "benchbatch.decision" // digest of the decision, on a parent
 	TagStanding = "benchbatch.standing" // what bounds the batch and which models are left out, as JSON, on a parent
 	TagStop     = "benchbatch.stop"     // who asked its launchers to start nothing new, on a parent; "" = nobody
+	TagNote     = "benchbatch.note"     // digest of the note that we wrote last, on a parent: another one is a person's
+	TagManifest = "benchbatch.manifest" // digest of the manifest.json of the dated folder whose report the parent shows
 
 	TagLedger = "benchbatch.ledger" // on a ledger run what it is the ledger of, on a lock the ledger run: see package claim
 )

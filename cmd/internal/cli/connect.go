@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/local"
+	"github.com/benchbatch/benchbatch/mlflow/views"
 )
 
 // connection is a tracking server and how it was found.
@@ -81,7 +81,7 @@ func (a *App) warnOfAnother(c *connection, dir string) {
 
 // page is a link into the MLflow UI that opens in the mode that shows runs.
 func (c *connection) page(experiment, run string) string {
-	return fmt.Sprintf("%s/#/experiments/%s/runs/%s?workflowType=machine_learning", c.client.Address(), experiment, run)
+	return views.Links{Server: c.client.Address()}.Run(experiment, run)
 }
 
 // runnerEnv is what a runner with `mlflow: true` is given.

@@ -74,6 +74,8 @@ type exported struct {
 	result  *batch.Result
 	folder  string
 	verdict string // one sentence; "" = the folder was not made
+	frozen  *export.Frozen
+	summary *export.Summary
 }
 
 // exportBatch writes the folder of a frozen batch.
@@ -93,7 +95,9 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 		out = filepath.Join(a.Dir, out)
 	}
 	e.folder, err = export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs(),
-		Summarized: func(_ *export.Frozen, s *export.Summary) { e.verdict = report.Headline(s, cleanLine) }})
+		Summarized: func(f *export.Frozen, s *export.Summary) {
+			e.verdict, e.frozen, e.summary = report.Headline(s, cleanLine), f, s
+		}})
 	if err != nil {
 		return e, err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +31,7 @@ type runFlags struct {
 	allModels bool
 	takeOver  bool
 	patience  time.Duration
+	logFolder bool
 }
 
 func (a *App) runCommand() *cobra.Command {
@@ -83,6 +83,7 @@ func (f *runFlags) launching(c *cobra.Command, out string) {
 	c.Flags().StringVar(&f.out, "out", out, "folder that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
 	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch")
+	c.Flags().BoolVar(&f.logFolder, "log-folder", false, "log the whole dated folder as artifacts of the batch's run, not its report alone")
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
 }
 
@@ -133,21 +134,27 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	}
 	stop, untidy := a.tidy.offer()
 	defer untidy()
-	watch := a.observe()
+	watch, err := a.show(ctx, conn, l, p)
+	if err != nil {
+		return nil, err
+	}
 	report, err := executor.Run(ctx, executor.Options{
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
-		Patience: f.patience, MaxUSD: maxUSD(f), User: cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")),
+		Patience: f.patience, MaxUSD: maxUSD(f), From: a.origin(ctx, r.Spec),
 	})
 	watch.Close()
 	untidy()
+	if err != nil {
+		watch.leave(nil)
+	}
 	if ctx.Err() != nil && err == ctx.Err() {
 		return nil, errInterrupted
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.conclude(ctx, conn, l, report, f)
+	return a.conclude(ctx, conn, l, report, f, watch)
 }
 
 // settle logs what an earlier run left, and plans.
@@ -231,13 +238,14 @@ func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	if err != nil {
 		return nil, err
 	}
+	a.publish(ctx, conn, l, *p.Finished, e, p.Spec().Budget.CeilingUSD, f.logFolder)
 	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: e.result.Counts, Frozen: true, Folder: e.folder, Verdict: e.verdict,
 		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, e.result)}
 	return out, left(e.result.Counts)
 }
 
 // conclude writes the folder of a frozen batch and says how it ended.
-func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, report *executor.Report, f runFlags) (*ran, error) {
+func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, report *executor.Report, f runFlags, watch *showing) (*ran, error) {
 	out := &ran{Batch: report.Parent.Info.RunID, Name: report.Parent.Name(), Started: report.Started, Counts: report.Plan.Counts(),
 		Page: conn.page(report.Parent.Info.ExperimentID, report.Parent.Info.RunID)}
 	if report.Result == nil {
@@ -246,6 +254,7 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 			return nil, err
 		}
 		out.Counts, out.Cells = draft.Counts, cellsOf(report.Plan, draft)
+		watch.leave(draft)
 		switch {
 		case report.Stopped:
 			return out, errInterrupted
@@ -267,6 +276,7 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	if err != nil {
 		return out, err
 	}
+	a.publish(ctx, conn, l, report.Parent, e, report.Plan.Spec().Budget.CeilingUSD, f.logFolder)
 	return out, left(out.Counts)
 }
 
