@@ -5,34 +5,23 @@ import (
 	"strings"
 )
 
-// Links makes addresses of pages in the MLflow UI.
+// Links makes addresses of pages in the MLflow UI, which every supported version opens.
 type Links struct {
 	// Server is its address with the path prefix, without a final slash. "" makes links for a note on the same
 	// server, which hold whatever address and prefix the reader came by.
 	Server string
-	// Old is for MLflow 2, whose experiment page has another address and no modes. See [IsOld].
-	Old bool
 }
-
-// IsOld says whether a server's version is one of MLflow 2. Unknown is new.
-func IsOld(version string) bool { return strings.HasPrefix(version, "2.") }
 
 // Experiment is the table of an experiment's runs.
 func (l Links) Experiment(id string) string {
-	if l.Old {
-		return l.page("experiments", id)
-	}
 	return l.page("experiments", id, "runs") + "?" + trained
 }
 
-// trained opens a page in the mode that shows runs: a new browser begins in the other.
+// trained opens a page in the mode that shows runs: a new browser of MLflow 3 begins in the other. MLflow 2 takes no notice.
 const trained = "workflowType=machine_learning"
 
-// EvaluationRuns is the page "Evaluation runs" of the GenAI mode; MLflow 2 has none and shows the runs.
+// EvaluationRuns is the page "Evaluation runs" of the GenAI mode, which MLflow 2 does not have.
 func (l Links) EvaluationRuns(experiment string) string {
-	if l.Old {
-		return l.Experiment(experiment)
-	}
 	return l.page("experiments", experiment, "evaluation-runs") + "?workflowType=genai"
 }
 
@@ -48,7 +37,7 @@ func (l Links) Artifact(experiment, run, path string) string {
 }
 
 func (l Links) inMode(page string) string {
-	if l.Old || l.Server == "" { // who reads a note is in a mode already
+	if l.Server == "" { // who reads a note is in a mode already
 		return page
 	}
 	return page + "?" + trained
@@ -68,9 +57,6 @@ func (l Links) View(experiment string, v View) string {
 	q := "viewStateShareKey=" + url.QueryEscape(v.ID)
 	if v.Opens != Table {
 		q += "&compareRunsMode=" + string(v.Opens)
-	}
-	if l.Old {
-		return l.page("experiments", experiment) + "?" + q
 	}
 	return l.page("experiments", experiment, "runs") + "?" + q + "&" + trained
 }

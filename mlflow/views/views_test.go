@@ -136,15 +136,8 @@ func TestLinks(t *testing.T) {
 			"get-artifact?run_uuid=ab&path=charts/a.svg",
 			"#/experiments/7/runs?viewStateShareKey=demo-score&compareRunsMode=CHART&workflowType=machine_learning",
 		}},
-		{views.Links{Server: prefixed, Old: views.IsOld("2.22.5")}, [5]string{
-			"https://example.org/ml/#/experiments/7", "https://example.org/ml/#/experiments/7/runs/ab",
-			"https://example.org/ml/#/experiments/7/runs/ab/artifacts/charts/a.svg", "https://example.org/ml/get-artifact?run_uuid=ab&path=charts/a.svg",
-			"https://example.org/ml/#/experiments/7?viewStateShareKey=demo-score&compareRunsMode=CHART",
-		}},
 	} {
 		l := tt.links
 		assert.Equal(t, tt.want, [5]string{l.Experiment("7"), l.Run("7", "ab"), l.Artifact("7", "ab", "charts/a.svg"), l.File("ab", "charts/a.svg"), l.View("7", v)})
 	}
-	assert.False(t, views.IsOld(""))
-	assert.False(t, views.IsOld("3.17.2"))
 }

@@ -20,6 +20,8 @@ type Parent struct {
 	Info      mlflow.RunInfo
 	Benchmark string
 	Version   string
+	Recipe    string       // digest, first 16 digits
+	Brain     string       // digest, first 16 digits
 	Key       string       // batch key, first 16 digits
 	Decision  string       // digest of the decision, first 16 digits
 	Role      string       // batch.RoleCalibration; "" = a batch
@@ -47,7 +49,7 @@ func (p Parent) Name() string {
 func parentOf(r mlflow.Run) Parent {
 	seed, _ := strconv.ParseUint(r.Tag(TagSeed), 10, 64) // 0 is a seed as good as any
 	return Parent{
-		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision), Role: r.Tag(TagRole),
+		Info: r.Info, Benchmark: r.Tag(TagBenchmark), Version: r.Tag(TagVersion), Recipe: r.Tag(TagRecipe), Brain: r.Tag(TagBrainHash), Key: r.Tag(TagKey), Decision: r.Tag(TagDecision), Role: r.Tag(TagRole),
 		Seed: seed, Plan: batch.Digest(r.Tag(TagPlan)), Result: batch.Digest(cmp.Or(r.Param(paramResult), r.Tag(TagResult))),
 		Stop: r.Tag(TagStop), standing: r.Tag(TagStanding), Manifest: r.Tag(TagManifest), Edited: edited(r),
 	}

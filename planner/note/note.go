@@ -74,6 +74,9 @@ type Repeat struct {
 // Text is the note.
 func Text(b Batch) string {
 	for _, d := range details {
+		if b.addresses(d)*shortest > Limit {
+			continue // not even tried: there may be a million
+		}
 		if text := b.text(d, len(b.Cells)); fits(text) {
 			return text
 		}
@@ -88,6 +91,18 @@ func Text(b Batch) string {
 		}
 	}
 	return b.text(d, low)
+}
+
+// shortest is what a link takes at least, in characters: a run's id and some more.
+const shortest = 40
+
+// addresses counts the links to runs that a detail gives.
+func (b Batch) addresses(d detail) int {
+	n := 0
+	for i := range b.Cells {
+		n += min(d.runs, len(b.Cells[i].Repeats))
+	}
+	return n
 }
 
 func fits(text string) bool { return utf8.RuneCountInString(text) <= Limit }
@@ -115,7 +130,7 @@ func (b Batch) text(d detail, rows int) string {
 		w.WriteString(links(b.Links) + "\n\n")
 	}
 	if b.Question != "" {
-		w.WriteString("Question: " + escape.Markdown(clip(b.Question, 500)) + "\n\n")
+		w.WriteString("Question: " + shown(b.Question, 500) + "\n\n")
 	}
 	b.table(&w, d, rows)
 	if b.Picture != "" {
@@ -136,7 +151,7 @@ func (b Batch) first() string {
 	if b.Calibration {
 		what = "calibration"
 	}
-	line := b.Verdict
+	line := clip(b.Verdict, mostVerdict)
 	switch {
 	case line != "":
 	case b.Running:
@@ -149,6 +164,9 @@ func (b Batch) first() string {
 	}
 	return line
 }
+
+// mostVerdict is the longest verdict, in characters, far more than its forms need.
+const mostVerdict = 2000
 
 func asCount(n int) string {
 	if n == 0 {
@@ -218,7 +236,7 @@ func (b Batch) reasons(w *strings.Builder) {
 			fmt.Fprintf(w, "- and %d reasons more\n", len(b.Reasons)-i)
 			break
 		}
-		w.WriteString("- " + escape.Markdown(clip(r, 240)) + "\n")
+		w.WriteString("- " + shown(r, 240) + "\n")
 	}
 	w.WriteString("\n")
 }
@@ -240,6 +258,15 @@ func (b Batch) cut(w *strings.Builder, d detail, rows int) {
 		w.WriteString(" " + link("All runs", b.AllRuns))
 	}
 	w.WriteString("\n")
+}
+
+// shown is foreign text, of at most n characters once it is harmless.
+func shown(s string, n int) string {
+	for most := n; ; most = most * 3 / 4 {
+		if text := escape.Markdown(clip(s, most)); utf8.RuneCountInString(text) <= n {
+			return text
+		}
+	}
 }
 
 func clip(s string, n int) string {

@@ -21,7 +21,7 @@ func (p *Page) live(own []ledger.Entry, running bool) note.Batch {
 		AllRuns: p.links.View(experiment, p.views.Score)}
 	b.Links = Links(p.links, p.views, experiment, note.Link{Label: "plan", Address: p.links.Artifact(experiment, p.parent.Info.RunID, batch.FilePlan)})
 	b.Spent = spentOf(own)
-	b.Spent.Ceiling = p.plan.Spec().Budget.CeilingUSD
+	b.Spent.Ceiling = p.ceiling
 	for _, e := range own {
 		if e.Live() {
 			b.Live++
@@ -52,14 +52,15 @@ type seat struct {
 }
 
 // seatsOf fills the slots of a plan with what was reused, and with the evaluations
-// of the batch itself.
+// of the batch itself. One that failed and is measured again has not failed yet.
 func seatsOf(plan []planner.Slot, own []ledger.Entry) []seat {
-	done, failed := map[planner.SlotKey]*ledger.Entry{}, map[planner.SlotKey]*ledger.Entry{}
+	done, failed, live := map[planner.SlotKey]*ledger.Entry{}, map[planner.SlotKey]*ledger.Entry{}, map[planner.SlotKey]bool{}
 	for i := range own {
 		e := &own[i]
 		k := planner.SlotKey{Cell: e.Identity.Cell, Slot: e.Slot}
 		switch {
 		case e.Live():
+			live[k] = true
 		case e.State.Counts():
 			done[k] = e
 		case e.State == batch.StateIncomplete:
@@ -77,7 +78,7 @@ func seatsOf(plan []planner.Slot, own []ledger.Entry) []seat {
 			seats[i].slot.State, seats[i].entry = batch.SlotDone, done[k]
 		case s.Entry != nil:
 			seats[i].slot.State, seats[i].entry = batch.SlotDone, s.Entry
-		case failed[k] != nil:
+		case failed[k] != nil && !live[k]:
 			seats[i].slot.State, seats[i].slot.Reason = batch.SlotFailed, failed[k].Reason
 		}
 	}

@@ -26,29 +26,26 @@ const Every = time.Minute
 
 // Page is the page of one batch while it is measured. It may be used by many goroutines.
 type Page struct {
-	ledger *ledger.Ledger
-	links  views.Links
-	plan   *planner.Plan
-	views  Views
-	now    func() time.Time
+	ledger  *ledger.Ledger
+	links   views.Links // of the note
+	plan    *planner.Plan
+	ceiling *float64
+	views   Views
+	now     func() time.Time
 
 	mu     sync.Mutex
 	parent ledger.Parent // zero until Begin
 	last   time.Time     // when the note was written, or could not be
 }
 
-// New is the page of a plan. Old is for MLflow 2: see views.IsOld.
-func New(l *ledger.Ledger, p *planner.Plan, old bool, now func() time.Time) (*Page, error) {
-	v, err := viewsOf(&p.Doc)
-	return &Page{ledger: l, links: views.Links{Old: old}, plan: p, views: v, now: now}, err
-}
-
-func viewsOf(p *batch.Plan) (Views, error) {
-	if len(p.Cells) == 0 {
-		return ViewsOf(p.Benchmark, p.Version, "", "")
+// New is the page of a plan. The ceiling is in USD; nil = none.
+func New(l *ledger.Ledger, p *planner.Plan, ceiling *float64, now func() time.Time) (*Page, error) {
+	recipe, brain := "", ""
+	if len(p.Doc.Cells) > 0 { // both are those of all cells
+		recipe, brain = p.Doc.Cells[0].Identity.Recipe.Short(), p.Doc.Cells[0].Identity.Brain.Short()
 	}
-	id := p.Cells[0].Identity // recipe and brain are those of all
-	return ViewsOf(p.Benchmark, p.Version, id.Recipe.Short(), id.Brain.Short())
+	v, err := ViewsOf(p.Doc.Benchmark, p.Doc.Version, recipe, brain)
+	return &Page{ledger: l, plan: p, ceiling: ceiling, views: v, now: now}, err
 }
 
 // Begin writes the views and the first note.

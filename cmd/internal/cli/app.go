@@ -90,9 +90,9 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON on stdout")
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.stopCommand(), a.gcCommand(),
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.openCommand(), a.stopCommand(), a.gcCommand(),
 		a.exportCommand(), a.reportCommand(), a.compareCommand(),
-		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.serverCommand(), a.demoCommand())
+		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.uninstallViewsCommand(), a.serverCommand(), a.demoCommand())
 	return root
 }
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/mlflow/views"
+	"github.com/benchbatch/benchbatch/planner/page"
 )
 
 // probe is one thing that doctor tried.
@@ -26,7 +29,8 @@ func (a *App) doctorCommand() *cobra.Command {
 		Short: "Ask the MLflow server everything that could fail later",
 		Long: `doctor makes the calls that a batch makes, against the experiment
 "benchbatch-doctor" (or the one named), with one small run that it deletes again:
-search, create, log, upload, read back, and says what to do where one fails.`,
+search, create, log, upload, read back, and saved views; it says what to do where
+one fails, and where the pages are.`,
 		Example: "  benchbatch doctor\n  benchbatch doctor --experiment support-bench",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,7 +38,7 @@ search, create, log, upload, read back, and says what to do where one fails.`,
 			if err != nil {
 				return err
 			}
-			d := &doctor{client: conn.client}
+			d := &doctor{client: conn.client, links: views.Links{Server: conn.client.Address()}}
 			d.examine(cmd.Context(), experiment)
 			if err := a.result(d.probes, func() { a.showProbes(conn, d.probes) }); err != nil {
 				return err
@@ -65,6 +69,7 @@ func (a *App) showProbes(conn *connection, probes []probe) {
 // doctor tries calls one after another; what needs a failed one is left out.
 type doctor struct {
 	client *mlflow.Client
+	links  views.Links
 	probes []probe
 	failed int
 }
@@ -82,8 +87,11 @@ func (d *doctor) try(name string, f func() (string, error)) bool {
 func (d *doctor) examine(ctx context.Context, experiment string) {
 	ok := d.try("version", func() (string, error) {
 		info, err := d.client.ServerInfo(ctx)
-		if err == nil && info.Version == "" {
+		switch {
+		case err == nil && info.Version == "":
 			return "not said", nil
+		case strings.HasPrefix(info.Version, "2."):
+			return info.Version + ": saved views open by their links alone, and stand in no menu", err
 		}
 		return info.Version, err
 	})
@@ -108,6 +116,7 @@ func (d *doctor) examine(ctx context.Context, experiment string) {
 		return
 	}
 	d.writes(ctx, run)
+	d.shows(ctx, exp)
 	d.try("delete the run", func() (string, error) { return "", d.client.DeleteRun(ctx, run.RunID) })
 }
 
@@ -143,10 +152,34 @@ func (d *doctor) writes(ctx context.Context, run mlflow.RunInfo) {
 		if err == nil && string(back) != string(data) {
 			err = errors.New("a file came back changed")
 		}
-		return "stored, listed and read back", err
+		where := "through the server's proxy"
+		if !strings.HasPrefix(run.ArtifactURI, "mlflow-artifacts:") {
+			where = fmt.Sprintf("to %s, which the server does not proxy: a file may have 10 MB at most; start it with --serve-artifacts, and make a new experiment", run.ArtifactURI)
+		}
+		return "stored, listed and read back, " + where, err
 	})
 	d.try("end the run", func() (string, error) {
 		info, err := d.client.UpdateRun(ctx, run.RunID, mlflow.StatusFinished, time.Now().UnixMilli())
 		return string(info.Status), err
 	})
+}
+
+// shows tries what the UI needs.
+func (d *doctor) shows(ctx context.Context, exp mlflow.Experiment) {
+	v, err := page.History()
+	v.ID = page.ViewPrefix + "doctor"
+	d.try("saved views", func() (string, error) {
+		if err == nil {
+			_, err = views.Set(ctx, d.client, exp, v, time.Now())
+		}
+		if err != nil {
+			return "", err
+		}
+		removed, err := views.Remove(ctx, d.client, exp.ID, v.ID)
+		if !removed {
+			return "written, and emptied again: this MLflow can't remove one", err
+		}
+		return "written, and removed again", err
+	})
+	d.try("pages", func() (string, error) { return d.links.Experiment(exp.ID), nil })
 }

@@ -17,16 +17,12 @@ import (
 )
 
 // frozenNote is the note of a frozen batch: the numbers of its report, in brief.
-func frozenNote(l views.Links, p ledger.Parent, e exported, whole bool) (note.Batch, error) {
-	f, s := e.frozen, e.summary
-	id := p.Info
+func frozenNote(p ledger.Parent, e exported, whole bool) (note.Batch, error) {
+	var l views.Links
+	f, s, id := e.frozen, e.summary, p.Info
 	b := note.Batch{Verdict: report.Headline(s, escape.Markdown), Draft: f.Plan.Draft, Calibration: f.Plan.Calibration != nil, Question: f.Plan.Question,
 		Counts: f.Result.Counts, Spent: spentOf(s), Reasons: page.Reasons(f.Result.Slots), Folder: f.Result.Name, Ranked: ranked(s)}
-	recipe, brain := "", ""
-	if len(f.Plan.Cells) > 0 {
-		recipe, brain = f.Plan.Cells[0].Identity.Recipe.Short(), f.Plan.Cells[0].Identity.Brain.Short()
-	}
-	v, err := page.ViewsOf(f.Plan.Benchmark, f.Plan.Version, recipe, brain)
+	v, err := page.ViewsOf(p.Benchmark, p.Version, p.Recipe, p.Brain)
 	if err != nil {
 		return b, err
 	}

@@ -28,6 +28,8 @@ type shell struct {
 	dir  string
 	env  map[string]string
 	spec string // path of the spec
+
+	terminal bool // somebody looks on
 }
 
 // said is what a command came to.
@@ -61,7 +63,7 @@ func (s *shell) run(args ...string) said {
 	s.t.Helper()
 	var out, stderr bytes.Buffer
 	a := &App{
-		Args: args, Stdout: &out, Stderr: &stderr, Home: s.dir, Dir: s.dir, Now: time.Now, Signals: make(chan os.Signal),
+		Args: args, Stdout: &out, Stderr: &stderr, Terminal: s.terminal, Home: s.dir, Dir: s.dir, Now: time.Now, Signals: make(chan os.Signal),
 		Env: func(name string) (string, bool) { v, ok := s.env[name]; return v, ok },
 	}
 	code := Main(a)

@@ -56,7 +56,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		for _, line := range strings.Split(note, "\n") {
 			if line == "```" {
 				inside = !inside
-			} else if strings.ContainsAny(line, "<!@") {
+			} else if strings.ContainsAny(line, "<!@") && line != "![score against cost](get-artifact?run_uuid="+r.Info.RunID+"&path=charts/cost.svg)" {
 				assert.True(t, inside, "outside a block: %q", line)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/benchbatch/benchbatch/mlflow/views"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/note"
@@ -21,13 +20,13 @@ const pictureFile = "charts/cost.svg"
 
 // publish puts the report on the run of a frozen batch, and writes its note. What
 // was frozen is not touched: a failure is said, and the next run makes up for it.
-func (a *App) publish(ctx context.Context, conn *connection, l *ledger.Ledger, p ledger.Parent, e exported, ceiling *float64, whole bool) {
-	if err := a.tryPublish(ctx, conn, l, p, e, ceiling, whole); err != nil {
+func (a *App) publish(ctx context.Context, l *ledger.Ledger, p ledger.Parent, e exported, ceiling *float64, whole bool) {
+	if err := a.tryPublish(ctx, l, p, e, ceiling, whole); err != nil {
 		a.say("the report could not be logged in MLflow: %s\n  `benchbatch run` of the same spec tries again; the folder is whole", cleanLine(err.Error()))
 	}
 }
 
-func (a *App) tryPublish(ctx context.Context, conn *connection, l *ledger.Ledger, p ledger.Parent, e exported, ceiling *float64, whole bool) error {
+func (a *App) tryPublish(ctx context.Context, l *ledger.Ledger, p ledger.Parent, e exported, ceiling *float64, whole bool) error {
 	manifest, err := os.ReadFile(filepath.Join(e.folder, "manifest.json"))
 	if err != nil {
 		return err
@@ -53,11 +52,7 @@ func (a *App) tryPublish(ctx context.Context, conn *connection, l *ledger.Ledger
 	if p, err = l.Refresh(ctx, p); err != nil {
 		return err
 	}
-	old, err := conn.old(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := frozenNote(views.Links{Old: old}, p, e, whole)
+	b, err := frozenNote(p, e, whole)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	}
 	stop, untidy := a.tidy.offer()
 	defer untidy()
-	watch, err := a.show(ctx, conn, l, p)
+	watch, err := a.show(ctx, l, p)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	if err != nil {
 		return nil, err
 	}
-	a.publish(ctx, conn, l, *p.Finished, e, p.Spec().Budget.CeilingUSD, f.logFolder)
+	a.publish(ctx, l, *p.Finished, e, p.Spec().Budget.CeilingUSD, f.logFolder)
 	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: e.result.Counts, Frozen: true, Folder: e.folder, Verdict: e.verdict,
 		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, e.result)}
 	return out, left(e.result.Counts)
@@ -276,7 +276,7 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	if err != nil {
 		return out, err
 	}
-	a.publish(ctx, conn, l, report.Parent, e, report.Plan.Spec().Budget.CeilingUSD, f.logFolder)
+	a.publish(ctx, l, report.Parent, e, report.Plan.Spec().Budget.CeilingUSD, f.logFolder)
 	return out, left(out.Counts)
 }
 

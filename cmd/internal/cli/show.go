@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
-	"github.com/benchbatch/benchbatch/mlflow/views"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -25,7 +24,7 @@ type showing struct {
 }
 
 // show makes the experiment, with what is given to a new one, and the page of a plan.
-func (a *App) show(ctx context.Context, conn *connection, l *ledger.Ledger, p *planner.Plan) (*showing, error) {
+func (a *App) show(ctx context.Context, l *ledger.Ledger, p *planner.Plan) (*showing, error) {
 	tags, err := page.ExperimentTags(p.Doc.Benchmark, a.Now())
 	if err != nil {
 		return nil, err
@@ -33,18 +32,8 @@ func (a *App) show(ctx context.Context, conn *connection, l *ledger.Ledger, p *p
 	if err := l.Create(ctx, tags...); err != nil {
 		return nil, err
 	}
-	old, err := conn.old(ctx)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := page.New(l, p, old, a.Now)
+	kept, err := page.New(l, p, p.Spec().Budget.CeilingUSD, a.Now)
 	return &showing{observer: a.observe(), ctx: context.WithoutCancel(ctx), page: kept, failed: a.pageFailed}, err
-}
-
-// old says whether the server is one of MLflow 2.
-func (c *connection) old(ctx context.Context) (bool, error) {
-	info, err := c.client.ServerInfo(ctx)
-	return views.IsOld(info.Version), err
 }
 
 func (a *App) pageFailed(err error) {
