@@ -92,7 +92,7 @@ func program(t testing.TB) string {
 // is laid out.
 func (b *Browser) Open(t testing.TB, page string, o Options) {
 	t.Helper()
-	if !strings.Contains(page, "://") {
+	if page != "about:blank" && !strings.Contains(page, "://") {
 		path, err := filepath.Abs(page)
 		if err != nil {
 			t.Fatalf("%s: %v", page, err)
