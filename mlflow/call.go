@@ -22,11 +22,12 @@ const (
 // request is one call, before it is sent.
 type request struct {
 	route     route
-	path      string     // after the route's path, unescaped
-	query     url.Values // may be nil
-	body      any        // []byte or retryablehttp.ReaderFunc; nil for none
-	mediaType string     // of body
-	size      int64      // of a ReaderFunc's body
+	path      string      // after the route's path, unescaped
+	query     url.Values  // may be nil
+	body      any         // []byte or retryablehttp.ReaderFunc; nil for none
+	mediaType string      // of body
+	size      int64       // of a ReaderFunc's body
+	header    http.Header // beside those of every call; may be nil
 	http      *http.Client
 }
 
@@ -64,6 +65,9 @@ func (c *Client) send(ctx context.Context, r request, handle func(*http.Response
 		return nil, &Error{Op: r.route.name, URL: cleanURL(&u).String(), Err: err}
 	}
 	for name, values := range c.headers {
+		req.Header[name] = values
+	}
+	for name, values := range r.header {
 		req.Header[name] = values
 	}
 	if r.body != nil {

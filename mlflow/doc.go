@@ -1,5 +1,5 @@
 // Package mlflow is a thin client of an MLflow tracking server's REST interface: experiments, runs, tags,
-// logged batches, dataset inputs, search and artifacts. It knows nothing of benchmarks.
+// logged batches, dataset inputs, search, artifacts and traces. It knows nothing of benchmarks.
 //
 // Order of use: [FromEnv] reads MLflow's own environment variables and credentials file, [New] makes a [Client],
 // whose methods are safe for use by many goroutines.
@@ -26,7 +26,7 @@
 //
 // Every error of a call is an [*Error], which names the call, the address (without secrets and query), the server's code and message
 // and what to do. Kinds are told apart with errors.Is: [ErrNotFound], [ErrUnauthorized], [ErrForbidden], [ErrUnreachable],
-// [ErrAlreadyExists], [ErrParamTaken], [ErrDeleted], [ErrNotJSON], [ErrRedirected], [ErrInvalid], [ErrDeadline], [ErrStateUnknown], [ErrNotStored].
+// [ErrAlreadyExists], [ErrParamTaken], [ErrDeleted], [ErrNotJSON], [ErrRedirected], [ErrInvalid], [ErrDeadline], [ErrStateUnknown], [ErrNotStored], [ErrNotOffered].
 //
 // All times are milliseconds since the epoch, UTC.
 package mlflow

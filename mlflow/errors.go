@@ -23,6 +23,7 @@ var (
 	ErrNotStored     = errors.New("the server did not store what was sent")
 	ErrNoServer      = errors.New("no tracking server is set")
 	ErrUnsupported   = errors.New("not supported") // an environment variable or address
+	ErrNotOffered    = errors.New("not offered by this version of MLflow")
 )
 
 // Error is a failed call to the tracking server.

@@ -61,6 +61,12 @@ var (
 	runArtifactPut = route{"upload-artifact", http.MethodPost, "/ajax-api/2.0/mlflow/upload-artifact", set}
 	runArtifactGet = route{"get-artifact", http.MethodGet, "/get-artifact", download}
 
+	// Trace and assessments carry ids of ours: a repeat replaces what the first one stored.
+	tracesStart  = route{"traces/start", http.MethodPost, "/api/3.0/mlflow/traces", set}
+	tracesSearch = route{"traces/search", http.MethodPost, "/api/3.0/mlflow/traces/search", safe}
+	// Spans replace themselves by their ids.
+	spansExport = route{"traces/spans", http.MethodPost, "/v1/traces", set}
+
 	serverVersion = route{"version", http.MethodGet, "/version", safe}
 	serverInfo    = route{"server-info", http.MethodGet, "/api/3.0/mlflow/server-info", safe}
 )

@@ -40,6 +40,8 @@ func RunConformance(t *testing.T, address string, version Version) {
 		{"artifacts by run", conformRunArtifacts},
 		{"cut-off upload", conformCutUpload},
 		{"lost answers", conformLostAnswers},
+		{"traces", conformTraces},
+		{"spans", conformSpans},
 	})
 }
 

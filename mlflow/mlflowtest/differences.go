@@ -19,6 +19,7 @@ var differences = map[string]difference{
 	"cut-off upload: kept":            {false, true, "2.22 stores what arrived; CheckArtifacts compares sizes"},
 	"101 equal metrics again: status": {200, 400, "2.22 recognises 100 in one request; the client sends a refused batch again in pieces"},
 	"delete-experiment-tag: status":   {200, 404, "came with 3.x; the client says that it is not supported, and the tag is overwritten"},
+	"traces: offered":                 {true, false, "traces of this form came with 3.x; the client says that they are not offered, and a batch asks before it starts"},
 	"artifact put: body":              {"", "{}", "the client takes both"},
 }
 

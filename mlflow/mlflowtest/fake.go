@@ -36,6 +36,7 @@ type Fake struct {
 	experiments []*fakeExperiment
 	runs        map[string]*fakeRun
 	artifacts   map[string][]byte // by path below the artifact store
+	traces      map[string]*fakeTrace
 }
 
 // NewFake starts a server that behaves as the newest supported MLflow; it ends with the test.
@@ -43,7 +44,7 @@ func NewFake(t testing.TB) *Fake { return NewFakeOf(t, Newest) }
 
 // NewFakeOf starts a server that behaves as the given version.
 func NewFakeOf(t testing.TB, version Version) *Fake {
-	f := &Fake{version: version, runs: map[string]*fakeRun{}, artifacts: map[string][]byte{}}
+	f := &Fake{version: version, runs: map[string]*fakeRun{}, artifacts: map[string][]byte{}, traces: map[string]*fakeTrace{}}
 	f.experiments = []*fakeExperiment{{id: "0", name: "Default", created: time.Now().UnixMilli()}}
 	f.Faults = NewFaults(http.HandlerFunc(f.serve))
 	server := httptest.NewServer(f.Faults)
@@ -128,6 +129,8 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Invalid Host header - possible DNS rebinding attack detected", http.StatusForbidden)
 	case r.URL.Path == "/api/3.0/mlflow/server-info" && f.version == Newest:
 		writeJSON(w, http.StatusOK, map[string]any{"store_type": "SqlStore", "workspaces_enabled": false})
+	case f.isTraces(r):
+		f.serveTraces(w, r)
 	case strings.HasPrefix(r.URL.Path, proxyPrefix):
 		f.serveProxied(w, r)
 	case r.URL.Path == "/get-artifact" && r.Method == http.MethodGet:
