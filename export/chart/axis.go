@@ -116,7 +116,7 @@ func decimal(v, step float64, more int) string {
 func short(v float64) string {
 	size := math.Abs(v)
 	switch {
-	case size >= 1e7, size > 0 && size < 1e-4:
+	case size >= 1e7, size > 0 && size < 1e-7:
 		return minus(strconv.FormatFloat(v, 'g', 3, 64))
 	case size >= 100:
 		return minus(strconv.FormatFloat(v, 'f', 0, 64))

@@ -154,12 +154,15 @@ func unbroken(t Text) string {
 	return ""
 }
 
-// class gives figures their column, and long texts room.
+// class gives figures their column, long texts room, and short ones one line.
 func class(c Column, t Text) string {
-	if !c.Numeric && utf8.RuneCountInString(t.String()) > 28 {
+	switch n := utf8.RuneCountInString(t.String()); {
+	case c.Numeric:
+		return numeric(c)
+	case n > 28:
 		return ` class="t"`
 	}
-	return numeric(c)
+	return ` class="k"`
 }
 
 func numeric(c Column) string {

@@ -197,6 +197,14 @@ func look(n int) document.Text {
 // warnings are what a reader of the sentence must know beside it.
 func (p *page) warnings() []document.Text {
 	out := p.folderWarnings()
+	if n := p.f.Result.Counts; n.Reused+n.Done < n.Planned {
+		missing := 0
+		for i := range p.s.Variants {
+			missing += truth(p.s.Variants[i].Mean == nil)
+		}
+		out = append(out, say("%d of %d planned repeats are not there, and %s no score: see %s.", n.Planned-n.Reused-n.Done, n.Planned,
+			have(missing, "variant"), document.Link(say("Planned repeats"), "#counts")))
+	}
 	if !p.v.Decided() {
 		return out
 	}

@@ -58,8 +58,8 @@ func (p *page) advantages() document.Text {
 		name string
 		says own
 	}{{"cost_usd", "less cost"}, {"wall_s", "less time"}, {"consistency", "less rerun variance"}} {
-		if share, ok := d.Advantage[x.name]; ok {
-			parts = append(parts, say("at least %s %s", percent(share), x.says))
+		if declared, ok := d.Advantage[x.name]; ok {
+			parts = append(parts, say("at least %s %s", share(declared), x.says))
 		}
 	}
 	return document.Join(parts, ", or ")
@@ -256,7 +256,7 @@ func alternatives(x *stats.Pair) own {
 
 // steps orders pairs by how many task runs their cheapest repair asks for.
 func steps(x *stats.Pair) int {
-	if len(x.Repairs) == 0 {
+	if len(x.Repairs) == 0 || x.Repairs[0].Cells == 0 && x.Repairs[0].Action != stats.DeclareMargin {
 		return math.MaxInt
 	}
 	return x.Repairs[0].Cells

@@ -129,7 +129,7 @@ func TestPlausible(t *testing.T) {
 	md, html, charts := folder(t, exporttest.Plausible(), nil)
 	for _, text := range []string{
 		"By the same rule **agent-1+model-2** may replace the reference agent-1+model-1",
-		"The recommendation follows the rule frozen before the run: first capability, then at least 20.0 % less cost, or at least 20.0 % less time",
+		"The recommendation follows the rule frozen before the run: first capability, then at least 20 % less cost, or at least 20 % less time",
 		"| non-inferior, with a material advantage in cost_usd |",
 		"**19 ran, 1 reused**.",
 		"Value of what was reused, when it was measured: at least",

@@ -43,8 +43,17 @@ func between(v float64, i *stats.Interval) own {
 	return number(v) + " [" + number(i.Low) + ", " + number(i.High) + "]"
 }
 
-// dollars prints USD with as many digits as small amounts need.
-func dollars(v float64) own { return own(strconv.FormatFloat(v, 'f', 4, 64)) }
+// dollars prints USD with four decimals, or with as many as three digits need.
+func dollars(v float64) own {
+	decimals := 4
+	if v > 0 && v < 0.01 {
+		decimals = min(12, max(4, 2-int(math.Floor(math.Log10(v)))))
+	}
+	return own(strconv.FormatFloat(v, 'f', decimals, 64))
+}
+
+// share prints a declared share as it was declared.
+func share(v float64) own { return own(strconv.FormatFloat(math.Round(v*1e6)/1e4, 'g', -1, 64)) + " %" }
 
 func percent(v float64) own { return own(strconv.FormatFloat(100*v, 'f', 1, 64)) + " %" }
 
