@@ -43,7 +43,7 @@ func TestLogarithmicAxis(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.42: "0.42", 0.0123456: "0.0123", 0.5: "0.5", 1234.4: "1234", 12.34: "12.3", -0.2: "−0.2", 1e9: "1e+09", 0.00001: "1e−05", 99.96: "100"} {
+	for v, want := range map[float64]string{0: "0", 0.42: "0.42", 0.0123456: "0.0123", 0.5: "0.5", 1234.4: "1234", 12.34: "12.3", -0.2: "−0.2", 1e9: "1e+09", 0.00001: "0.00001", 1e-9: "1e−09", 99.96: "100"} {
 		assert.Equal(t, want, short(v))
 	}
 	assert.Equal(t, "0.00", decimal(-0.001, 0.01, 0), "no minus before nothing")

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -46,8 +47,15 @@ func TestHostileTextIsHarmless(t *testing.T) {
 	}
 	assert.Contains(t, got.stderr, "⟨U+202E⟩", "what is hidden is shown")
 	assert.Contains(t, string(report), "tool: ")
+	rest := regexp.MustCompile(`!\[[^\]]*\]\(charts/[a-z0-9-]+\.svg\)|\]\((raw/|#)`).ReplaceAllString(string(report), "") // what leads into the folder
 	for _, markup := range []string{"<img", "<script", "](", "![", "\n# Winner", "```"} {
-		assert.NotContains(t, strings.ReplaceAll(string(report), "](raw/", ""), markup)
+		assert.False(t, strings.Contains(rest, markup), "report.md holds %q", markup)
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "report.html"))
+	require.NoError(t, err)
+	plainText(t, "report.html", string(page))
+	for _, markup := range []string{"<img", "<script", "onerror=", `href="http`, `href="javascript`} {
+		assert.False(t, strings.Contains(string(page), markup), "report.html holds %q", markup)
 	}
 	for _, r := range append(evaluations, parents...) {
 		note := r.Tag("mlflow.note.content")
