@@ -16,12 +16,22 @@ import (
 // after some of its tasks were finished. Its run is closed as interrupted, at no cost
 // of its own: what was paid stands with the evaluation that goes on.
 func (s *State) keepCut(ctx context.Context, l *ledger.Ledger, e entry) (bool, error) {
+	if e.RunID == "" && len(e.Continues) == 0 {
+		return false, nil // nothing was started
+	}
 	left, err := evaluation.LookAtLeft(s.of(e))
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && left.Finished == 0) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
+	}
+	run := e.RunID
+	if run == "" && len(e.Continues) > 0 {
+		run = e.Continues[len(e.Continues)-1].RunID
+	}
+	if here, err := l.HasRun(ctx, run); err != nil || !here {
+		return false, err // of another server: it is kept for that one
 	}
 	if e.RunID != "" {
 		err := l.CloseCut(ctx, e.RunID, "its launcher was ended; what it had finished goes on in the next evaluation of its slot", time.Now())

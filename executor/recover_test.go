@@ -139,3 +139,41 @@ func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
 	assert.Equal(t, mlflow.StatusKilled, s.status(other.Info.RunID))
 	assert.Equal(t, mlflow.StatusRunning, s.status(needless.Info.RunID))
 }
+
+// What was cut short is gone on with where its run is; of another server it is kept.
+func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
+	s := newSite(t)
+	here, elsewhere := s.run(), strings.Repeat("0123456789abcdef", 2)
+	journal := `{"head":{"uuid":"UUID","cell":{},"slot":1,"started":"2026-11-30T12:00:00Z","benchmark":"b","tasks":[{"id":"t","input":"1"}],"judges":null,"valid":{"max_missing":0},"pass_threshold":1,"pass":"","timeout_policy":"","scored":false}}
+{"launch":"runner"}
+{"answer":{"open":false,"live":true,"outcome":{"task":"t","score":1,"attempt":1,"cost_usd":0.5}}}
+`
+	for uuid, run := range map[string]string{"cut-here": here, "cut-elsewhere": elsewhere} {
+		s.leave(uuid, run, false)
+		require.NoError(t, os.WriteFile(filepath.Join(s.folder(uuid), evaluation.FileJournal), []byte(strings.Replace(journal, "UUID", uuid, 1)), 0o600))
+	}
+	r, err := Recover(t.Context(), s.l, s.State, func(batch.Digest) bool { return true }, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, Recovered{Cut: 1, Elsewhere: 1}, r)
+	assert.Equal(t, mlflow.StatusKilled, s.status(here))
+	require.Len(t, s.cut, 1)
+	assert.Equal(t, []origin{{"cut-here", here}}, s.cut[0].Continues)
+	e := s.cut[0]
+	assert.InDelta(t, 0.5, s.paidFor(e), 1e-9)
+
+	// A second look finds the same.
+	r, err = Recover(t.Context(), s.l, s.State, func(batch.Digest) bool { return true }, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Cut)
+	assert.Equal(t, e.Continues, s.cut[0].Continues)
+
+	// Where its cell is not measured any more it is logged with what it cost.
+	r, err = Recover(t.Context(), s.l, s.State, nil, s.end)
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Interrupted)
+	run, err := s.client.GetRun(t.Context(), here)
+	require.NoError(t, err)
+	cost, known := run.Metric("cost_worst_usd")
+	assert.True(t, known)
+	assert.InDelta(t, 0.5, cost, 1e-9, "not the 0 of when it was closed")
+}
