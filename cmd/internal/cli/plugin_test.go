@@ -15,6 +15,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
 const pluginDir = "../../../mlflow/plugin"
@@ -29,7 +30,8 @@ func installPlugin(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	source, site := filepath.Join(dir, "source"), filepath.Join(dir, "site")
-	require.NoError(t, os.CopyFS(source, os.DirFS(pluginDir))) // setuptools writes beside what it builds
+	require.NoError(t, os.CopyFS(source, os.DirFS(pluginDir)))       // setuptools writes beside what it builds,
+	require.NoError(t, os.RemoveAll(filepath.Join(source, "build"))) // and takes what it wrote before
 	for _, args := range [][]string{
 		{"wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", dir, source},
 		{"install", "--no-deps", "--no-index", "--find-links", dir, "--target", site, "mlflow-benchbatch"},
@@ -69,10 +71,42 @@ func TestPlugin(t *testing.T) {
 			s.env["PYTHONPATH"], page.env["PYTHONPATH"] = site, site
 			_, said := s.python(v, filepath.Join(pluginDir, "tests"), nil, "-m", "unittest")
 			assert.Regexp(t, `Ran [1-9]\d* tests in .*\n\nOK`, said)
+			if v == mlflowtest.Newest {
+				pluginRows(t, s, v)
+			}
 			pluginRuns(t, s, v)
 			pluginPage(t, page, v)
 		})
 	}
+}
+
+// pluginRows: what the plugin takes, benchbatch reads, and reads the same.
+func pluginRows(t *testing.T, s *shell, v mlflowtest.Version) {
+	script, err := filepath.Abs("testdata/plugin_rows.py")
+	require.NoError(t, err)
+	out, _ := s.python(v, s.dir, nil, script)
+	taken, refused := 0, 0
+	for row := range strings.Lines(out) {
+		var said struct {
+			Policy outcome.TimeoutPolicy
+			Line   string
+			State  outcome.State
+			Score  *float64
+		}
+		require.NoError(t, json.Unmarshal([]byte(row), &said))
+		if said.Line == "" {
+			refused++
+			continue
+		}
+		taken++
+		read, err := outcome.Read(strings.NewReader(said.Line), said.Policy)
+		if assert.NoError(t, err, said.Line) && assert.Len(t, read, 1, said.Line) {
+			assert.Equal(t, said.State, read[0].State, said.Line)
+			assert.Equal(t, said.Score, read[0].Score, said.Line)
+		}
+	}
+	assert.Greater(t, taken, 200)
+	assert.Greater(t, refused, 200)
 }
 
 // pluginSaid is what testdata/plugin.py prints.

@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
+_Path = str | os.PathLike[str]
+
 
 class CellError(ValueError):
     """No cell can be found; the message says what to do."""
@@ -36,7 +38,7 @@ class Cell:
     panel: Panel
 
 
-def find_cell(spec: str | None = None, variant: str | None = None, *, hashes: str | None = None) -> Cell:
+def find_cell(spec: _Path | None = None, variant: str | None = None, *, hashes: _Path | None = None) -> Cell:
     """Find the cell of a variant. Call it before the measurement: files are hashed as they are now.
 
     Args:
@@ -79,7 +81,7 @@ def _hash(spec: str) -> str:
     return done.stdout
 
 
-def _read(file: str) -> str:
+def _read(file: _Path) -> str:
     try:
         with open(file, encoding="utf-8") as f:
             return f.read()

@@ -95,14 +95,14 @@ def log_outcomes(
         )
     _log_panel(client, run_id, cell)
     now = int(time.time() * 1000)
-    client.log_batch(run_id, metrics=[mlflow.entities.Metric(k, v, now, 0) for k, v in values.items()])
     params = {key: claim[f"benchbatch.{key}"] for key in ("agent", "model", "benchmark", "version")}
     tables = [t for t in json.loads(tags.get(_TABLES, "[]")) if t.get("path") != _TABLE]
     claim |= {_TABLES: json.dumps([*tables, {"path": _TABLE, "type": "table"}])} | (
         {"benchbatch.role": role} if role else {}
     )
-    client.log_batch(
+    client.log_batch(  # MLflow writes the tags last, too
         run_id,
+        metrics=[mlflow.entities.Metric(k, v, now, 0) for k, v in values.items()],
         params=[mlflow.entities.Param(k, v) for k, v in params.items() if k not in run.data.params],
         tags=[mlflow.entities.RunTag(k, v) for k, v in claim.items()],
     )
