@@ -202,8 +202,12 @@ func (x *deciding) add(e *Evidence) {
 // fill says in cells what an evaluation is worth to the statistics, and where it stands.
 func (x *deciding) fill(e *Evidence) [2]int {
 	at := x.at[e.RunID]
+	absent := stats.NotRun
+	if e.Counted { // what a counted evaluation says nothing of was lost, for whatever reason
+		absent = stats.Failed
+	}
 	for i := range x.cells {
-		x.cells[i] = stats.Cell{Votes: x.cells[i].Votes[:0]}
+		x.cells[i] = stats.Cell{State: absent, Votes: x.cells[i].Votes[:0]}
 	}
 	for i := range e.Outcomes {
 		p := e.Derived[i].Position
@@ -261,8 +265,9 @@ func worth(o *outcome.Outcome) stats.State {
 			return stats.Failed
 		}
 		return stats.Scored
-	case outcome.Budget: // a failure where the task had begun
-		if t := o.Tokens.TotalTokens(); o.CostUSD != nil && *o.CostUSD > 0 || t != nil && *t > 0 {
+	case outcome.Budget: // a failure unless it says that nothing was spent: unknown is not 0
+		t := o.Tokens.TotalTokens()
+		if o.CostUSD == nil && t == nil || o.CostUSD != nil && *o.CostUSD > 0 || t != nil && *t > 0 {
 			return stats.Failed
 		}
 		return stats.NotRun

@@ -56,7 +56,32 @@ func (x *deciding) readings(data *stats.Data) error {
 			return err
 		}
 		turned := slices.DeleteFunc(stats.Turned(x.v.Verdicts, verdicts), func(i int) bool { return !x.v.Pairs[i].Compared })
+		if err := x.demote(r.name, data.Without(r.drop), verdicts); err != nil {
+			return err
+		}
 		x.v.Readings = append(x.v.Readings, Reading{Name: r.name, Left: r.left, Verdicts: verdicts, Turned: turned})
+	}
+	return nil
+}
+
+// leaves says in words what a reading leaves out.
+var leaves = map[string]string{WithoutWithdrawn: "the withdrawn tasks", WithoutSelection: "the runs of selection", WithoutFlagged: "the flagged outcomes"}
+
+// demote takes a recommendation back that a reading does not make.
+func (x *deciding) demote(reading string, data *stats.Data, verdicts *stats.Verdicts) error {
+	if x.v.Candidates == nil {
+		return nil
+	}
+	again, err := stats.Recommend(data, x.v.Rule, verdicts, x.advantage())
+	if err != nil {
+		return err
+	}
+	for i := range x.v.Candidates {
+		c := &x.v.Candidates[i]
+		stands := slices.ContainsFunc(again, func(o stats.Candidacy) bool { return o.Candidate == c.Candidate && o.Recommended })
+		if c.Recommended && !stands {
+			c.Recommended, c.Why = false, c.Standing.String()+", with a material advantage, but not without "+leaves[reading]
+		}
 	}
 	return nil
 }

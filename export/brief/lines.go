@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/escape"
 	"github.com/benchbatch/benchbatch/export/terminal"
 )
@@ -255,7 +256,7 @@ func dollars(v float64) string {
 	if v >= 100 {
 		return fmt.Sprintf("$%.2f", v)
 	}
-	return fmt.Sprintf("$%.4f", v)
+	return "$" + export.Dollars(v)
 }
 
 func rank(v Variant) string {

@@ -3,6 +3,7 @@ package calibration
 import (
 	"fmt"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/document"
 )
 
@@ -105,7 +106,7 @@ func money(v float64) document.Own {
 	case v >= 0.01:
 		return document.Own(fmt.Sprintf("$%.4f", v))
 	}
-	return document.Own(fmt.Sprintf("$%.6f", v))
+	return document.Own("$" + export.Dollars(v))
 }
 
 // span is a time as people say it.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/document"
 	"github.com/benchbatch/benchbatch/export/stats"
 )
@@ -211,7 +212,7 @@ func dollars(v *float64) document.Own {
 	if v == nil {
 		return "unknown"
 	}
-	return document.Own("$" + strconv.FormatFloat(*v, 'f', 4, 64))
+	return document.Own("$" + export.Dollars(*v))
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -238,7 +239,7 @@ func repair(p *stats.Pair) document.Own {
 	if r.Cells > 0 {
 		text += " (" + string(count(r.Cells, "task run"))
 		if r.CostUSD != nil {
-			text += ", about $" + strconv.FormatFloat(*r.CostUSD, 'f', 2, 64)
+			text += ", about $" + export.Dollars(*r.CostUSD)
 		}
 		text += ")"
 	}

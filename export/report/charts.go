@@ -33,7 +33,7 @@ func firstOf(n int, what string) document.Text {
 
 func (p *page) differencesChart(which []int) {
 	base := p.name(p.base)
-	c := chart.Intervals{Axis: "difference in mean score, with its 95 % interval", Reference: "same as " + base, Margin: p.v.Rule.Margin,
+	c := chart.Intervals{Axis: "difference in " + p.averaged("") + ", with its 95 % interval", Reference: "same as " + base, Margin: p.v.Rule.Margin,
 		Worse: "worse", Better: "better"}
 	for _, i := range which[:min(len(which), mostDrawn)] {
 		c.Rows = append(c.Rows, p.intervalRow(i))
@@ -115,7 +115,7 @@ func (p *page) names(variants []int) []string {
 }
 
 func (p *page) familyChart(across []int) {
-	c := chart.Heat{Columns: p.names(across), Value: "mean score"}
+	c := chart.Heat{Columns: p.names(across), Value: p.averaged("")}
 	all := p.v.Description.Families
 	for n := range all[:min(len(all), mostFamilies)] {
 		f := &all[n]
@@ -130,7 +130,7 @@ func (p *page) familyChart(across []int) {
 		c.Rows = append(c.Rows, row)
 	}
 	c.Marked = "tells variants apart"
-	h := chart.Head{Name: "families", Title: "Mean score by family and variant", Description: "One row a family of tasks, one column a variant. Marked families tell the variants apart."}
+	h := chart.Head{Name: "families", Title: upper(p.averaged(" by family and variant")), Description: "One row a family of tasks, one column a variant. Marked families tell the variants apart."}
 	p.figure(h, func(h chart.Head) drawing { c.Head = h; return c }, nil)
 }
 
@@ -138,7 +138,7 @@ func (p *page) taskChart(tasks, across []int) {
 	if len(tasks) == 0 {
 		return
 	}
-	c := chart.Heat{Columns: p.names(across), Value: "mean score", Marked: "informative: not every run has the same score"}
+	c := chart.Heat{Columns: p.names(across), Value: p.averaged(""), Marked: "informative: not every run has the same score"}
 	for _, t := range tasks {
 		d := &p.v.Description.Tasks[t]
 		row := chart.HeatRow{Label: p.f.Tasks[t].ID, Marked: d.Informative}
@@ -147,7 +147,7 @@ func (p *page) taskChart(tasks, across []int) {
 		}
 		c.Rows = append(c.Rows, row)
 	}
-	h := chart.Head{Name: "tasks", Title: "Mean score by task and variant", Description: "One row a task, one column a variant; the tasks on which variants differ most stand on top. Marked tasks are informative."}
+	h := chart.Head{Name: "tasks", Title: upper(p.averaged(" by task and variant")), Description: "One row a task, one column a variant; the tasks on which variants differ most stand on top. Marked tasks are informative."}
 	p.figure(h, func(h chart.Head) drawing { c.Head = h; return c }, nil)
 }
 
@@ -166,7 +166,7 @@ func (p *page) runsChart() {
 		for r := range v.Runs {
 			row.Runs = append(row.Runs, v.Runs[r].Mean)
 		}
-		if p.v.Decided() {
+		if p.v.Decided() && p.scored() {
 			d := &p.v.Description.Variants[i]
 			if d.Mean != nil {
 				row.Mean = &d.Mean.Value
@@ -182,7 +182,7 @@ func (p *page) runsChart() {
 }
 
 func (p *page) costChart() {
-	c := chart.Scatter{XAxis: "USD a task", YAxis: "mean score", Corner: "better and cheaper"}
+	c := chart.Scatter{XAxis: "USD a task", YAxis: p.averaged(""), Corner: "better and cheaper"}
 	n := 0
 	for _, i := range p.order {
 		d := &p.v.Description.Variants[i]
@@ -208,7 +208,7 @@ func (p *page) costChart() {
 	if !p.reported() {
 		how = "repriced from tokens"
 	}
-	h := chart.Head{Name: "cost", Title: "Score against cost " + how, Description: "One point a variant: mean score upwards, USD a task to the right, each with its 95 % interval. The corner at the upper left is better and cheaper."}
+	h := chart.Head{Name: "cost", Title: "Score against cost " + how, Description: "One point a variant: " + p.averaged("") + " upwards, USD a task to the right, each with its 95 % interval. The corner at the upper left is better and cheaper."}
 	p.figure(h, func(h chart.Head) drawing { c.Head = h; return c }, firstOf(n, "variant"))
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,12 +57,7 @@ func (h *heading) sentence() string {
 	case 1:
 		return fmt.Sprintf("Nothing to compare: only %s has a score.", h.name(measured[0]))
 	}
-	var compared []*stats.Pair
-	for i := range h.v.Pairs {
-		if h.v.Pairs[i].Compared {
-			compared = append(compared, &h.v.Pairs[i])
-		}
-	}
+	compared := h.compared()
 	switch refused := refusal(compared); {
 	case len(compared) == 0:
 		return "Nothing can be told: the reference has no score."
@@ -71,12 +67,50 @@ func (h *heading) sentence() string {
 		return h.best(measured)
 	case h.v.Best != stats.Nobody:
 		return fmt.Sprintf("No winner: %s is first, but not without %s.", h.name(h.v.Best), h.unstable())
+	}
+	return h.undecided(measured, compared)
+}
+
+// undecided is the sentence where no variant is best, and in which readings it is another one.
+func (h *heading) undecided(measured []int, compared []*stats.Pair) string {
+	said := h.plain(measured, compared)
+	same := func(s string) string { return s }
+	first := heading{s: h.s, v: h.v, shown: same}
+	frozen := first.plain(measured, compared)
+	var names []string
+	for i := range h.v.Readings {
+		r := &h.v.Readings[i]
+		v := *h.v
+		v.Verdicts = r.Verdicts
+		other := heading{s: h.s, v: &v, shown: same}
+		if pairs := other.compared(); len(pairs) == 0 || other.plain(measured, pairs) != frozen {
+			names = append(names, string(without(r.Name)))
+		}
+	}
+	if len(names) == 0 || !slices.ContainsFunc(compared, func(p *stats.Pair) bool { return p.Mark != stats.CannotTell }) {
+		return said
+	}
+	return strings.TrimSuffix(said, ".") + "; not so without " + strings.Join(names, ", nor without ") + "."
+}
+
+func (h *heading) plain(measured []int, compared []*stats.Pair) string {
+	switch {
 	case len(measured) == 2:
 		return h.two(compared[0])
 	case h.v.Rule.Compare == stats.WithReference:
 		return h.byReference(compared)
 	}
 	return h.groups(measured, compared)
+}
+
+func (h *heading) compared() []*stats.Pair {
+	var out []*stats.Pair
+	for i := range h.v.Pairs {
+		if h.v.Pairs[i].Compared {
+			out = append(out, &h.v.Pairs[i])
+		}
+	}
+	return out
 }
 
 // refusal is why all pairs are refused; "" where one is not.

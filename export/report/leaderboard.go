@@ -29,7 +29,7 @@ func (p *page) leaderboard() {
 	if p.v.Letters != nil {
 		t.Columns = append(t.Columns, columns("group")...)
 	}
-	t.Columns = append(t.Columns, columns("#worst run – best run", "#pass^"+whole(k), "#USD a task", "#seconds a task")...)
+	t.Columns = append(t.Columns, columns("#worst run – best run"+p.ofScores(), "#pass^"+whole(k), "#USD a task", "#seconds a task")...)
 	for _, i := range p.order {
 		t.Rows = append(t.Rows, p.standing(i))
 	}

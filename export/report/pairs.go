@@ -131,7 +131,7 @@ var markWords = [...]string{stats.CannotTell: "cannot tell", stats.Tied: "tied (
 
 func (p *page) pairTable(caption string, first own, which []int) *document.Table {
 	t := &document.Table{Caption: document.Foreign(caption),
-		Columns: columns(first, "verdict", "why", "#difference [95 %]", "#p adjusted", "#detectable", "range tie")}
+		Columns: columns(first, "verdict", "why", "#difference [95 %]", "#p adjusted", "#detectable", "range tie"+p.ofScores())}
 	if len(p.v.Readings) > 0 {
 		t.Columns = append(t.Columns, columns("in other readings")...)
 	}

@@ -290,5 +290,5 @@ func repair(r *stats.Repair) document.Text {
 	if r.CostUSD == nil {
 		return say("%s (%s)", text, many(r.Cells, "task run"))
 	}
-	return say("%s (%s, about %.2f USD)", text, many(r.Cells, "task run"), *r.CostUSD)
+	return say("%s (%s, about %s USD)", text, many(r.Cells, "task run"), roughly(*r.CostUSD))
 }

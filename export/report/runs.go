@@ -10,7 +10,7 @@ import (
 // runs shows every run's mean, so that the spread is seen.
 func (p *page) runs() {
 	rows := p.rows()
-	t := &document.Table{Caption: say("Mean of every counted run, by repeat"), Columns: columns("variant", "#runs", "means", "#worst – best")}
+	t := &document.Table{Caption: say("Mean score of every counted run, by repeat"), Columns: columns("variant", "#runs", "means", "#worst – best")}
 	for _, i := range p.order {
 		v := &p.s.Variants[i]
 		if len(v.Runs) == 0 {

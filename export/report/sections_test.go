@@ -124,13 +124,22 @@ func TestByFamily(t *testing.T) {
 	hasNot(t, md, "Routing table", "exploratory")
 }
 
+// What may replace the reference stands on the first screen, where it stands in every reading.
+func TestRecommended(t *testing.T) {
+	s := exporttest.Plausible()
+	s.Result.Evaluations[0].Role = ""
+	md, _, _ := folder(t, s, nil)
+	has(t, md, "By the same rule **agent-1+model-2** may replace the reference agent-1+model-1", "first screen")
+	has(t, md, "| non-inferior, with a material advantage in cost_usd |", "candidates")
+	hasNot(t, md, "not so without", "headline")
+}
+
 // What a team would ask of a batch is answered on its page.
 func TestPlausible(t *testing.T) {
 	md, html, charts := folder(t, exporttest.Plausible(), nil)
 	for _, text := range []string{
-		"By the same rule **agent-1+model-2** may replace the reference agent-1+model-1",
 		"The recommendation follows the rule frozen before the run: first capability, then at least 20 % less cost, or at least 20 % less time",
-		"| non-inferior, with a material advantage in cost_usd |",
+		"| non-inferior, with a material advantage, but not without the runs of selection |",
 		"**19 ran, 1 reused**.",
 		"Value of what was reused, when it was measured: at least",
 		"| without the runs of selection | 24 outcomes |",

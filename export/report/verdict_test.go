@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/exporttest"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -102,6 +103,13 @@ func TestHeadlines(t *testing.T) {
 			}
 		}, "No winner: agent-1+model-1 is first, but not without the withdrawn tasks.",
 			[]string{"Without the withdrawn tasks the verdict on 1 pair changes", "| without the withdrawn tasks: cannot tell |", "see [Does the verdict hold?](#holds)"}},
+		"equal in one reading": {[]string{high, high2}, withMargin, func(s *exporttest.Synthetic) { selected(s, 3) },
+			"No winner: agent-1+model-1 and agent-2+model-1 are equal within the margin of 0.2; not so without the runs of selection.", nil},
+		"candidates in one reading": {[]string{mid, high, low}, reference, func(s *exporttest.Synthetic) { selected(s, 3) },
+			"Of two candidates one is better than the reference agent-1+model-1, one is worse; not so without the runs of selection.", nil},
+		"passes of graded scores": {[]string{high, low}, withMargin, nil,
+			"agent-1+model-1 may be called best: it beats every other variant.",
+			[]string{"worst run – best run, of scores", "range tie, of scores", "Share of passes by task and variant", "Mean score of every counted run"}},
 	} {
 		s := exporttest.Lettered(c.lines...)
 		s.SetDecision(c.decision)
@@ -120,6 +128,15 @@ func TestHeadlines(t *testing.T) {
 		}
 		claims := strings.Contains(report, " beats ") || strings.Contains(report, "is ahead of")
 		assert.Equal(t, !claims, strings.Contains(report, "it does not rank"), name)
+	}
+}
+
+// selected marks the first runs of every variant as those by which something was chosen.
+func selected(s *exporttest.Synthetic, runs int) {
+	for i := range s.Result.Evaluations {
+		if e := &s.Result.Evaluations[i]; e.Slot <= runs {
+			e.Role = export.RoleSelection
+		}
 	}
 }
 

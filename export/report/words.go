@@ -35,6 +35,30 @@ func signed(v float64) own {
 	return number(v)
 }
 
+// averaged is what the rule compares, averaged, in words: foreign where it names a judge.
+func (p *page) averaged(of string) string {
+	switch judge, ok := strings.CutPrefix(p.v.Metric, "judge/"); {
+	case ok:
+		return "mean vote of " + judge + of
+	case p.v.Metric == "passed":
+		return "share of passes" + of
+	}
+	return "mean score" + of
+}
+
+// scored says whether the rule compares scores: figures of single runs are always of scores.
+func (p *page) scored() bool { return p.v.Metric == "" || p.v.Metric == "score" }
+
+// ofScores marks figures of scores where the rule compares something else.
+func (p *page) ofScores() own {
+	if p.scored() {
+		return ""
+	}
+	return ", of scores"
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // between prints a figure with its interval.
 func between(v float64, i *stats.Interval) own {
 	if i == nil {
@@ -44,13 +68,7 @@ func between(v float64, i *stats.Interval) own {
 }
 
 // dollars prints USD with four decimals, or with as many as three digits need.
-func dollars(v float64) own {
-	decimals := 4
-	if v > 0 && v < 0.01 {
-		decimals = min(12, max(4, 2-int(math.Floor(math.Log10(v)))))
-	}
-	return own(strconv.FormatFloat(v, 'f', decimals, 64))
-}
+func dollars(v float64) own { return own(export.Dollars(v)) }
 
 // share prints a declared share as it was declared.
 func share(v float64) own { return own(strconv.FormatFloat(math.Round(v*1e6)/1e4, 'g', -1, 64)) + " %" }
@@ -123,11 +141,7 @@ func atLeast(s export.Sum) own {
 
 // amount prints a sum of money in a sentence, with two digits where that is enough.
 func amount(s export.Sum) own {
-	digits := 2
-	if s.Total < 0.1 {
-		digits = 4
-	}
-	switch value := own(strconv.FormatFloat(s.Total, 'f', digits, 64)) + " USD"; {
+	switch value := roughly(s.Total) + " USD"; {
 	case s.Known == 0 && s.Unknown == 0:
 		return "nothing"
 	case s.Known == 0:
@@ -137,6 +151,14 @@ func amount(s export.Sum) own {
 	default:
 		return "at least " + value
 	}
+}
+
+// roughly prints USD with two decimals where that is enough.
+func roughly(v float64) own {
+	if v < 0.1 {
+		return dollars(v)
+	}
+	return own(strconv.FormatFloat(v, 'f', 2, 64))
 }
 
 // usd prints a sum of money in a table.

@@ -38,6 +38,9 @@ var codeNames = [...]string{"no_repeats", "too_few_tasks", "measured_apart", "pr
 // String is the code's name.
 func (c Code) String() string { return codeNames[c] }
 
+// refusals are the codes of step 2, under which a pair is not tested.
+const refusals Codes = 1<<NoRepeats | 1<<TooFewTasks | 1<<MeasuredApart
+
 // Codes is a set of codes.
 type Codes uint16
 

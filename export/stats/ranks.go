@@ -14,7 +14,8 @@ func (r Rule) ahead() Mark {
 }
 
 // rank fills in F11 and F12 from the final marks. Variants without any valid
-// outcome have neither rank nor letter, and the ranks are those among the others.
+// outcome have neither rank nor letter, and the ranks are those among the others. Where
+// every pair was refused there are no ranks: an interval of all places would be no finding.
 func (v *Verdicts) rank(r *reading, rule Rule) {
 	m := len(r.columns)
 	var measured []int
@@ -25,10 +26,10 @@ func (v *Verdicts) rank(r *reading, rule Rule) {
 	}
 	better := make([][2]int, m) // of each variant: how many are better, how many are worse
 	apart := make([]bool, m*m)
-	repeated := false
+	tested := false
 	for i := range v.Pairs {
 		p := &v.Pairs[i]
-		repeated = repeated || p.Compared && min(p.RepeatsA, p.RepeatsB) >= minRepeats
+		tested = tested || p.Compared && min(p.RepeatsA, p.RepeatsB) >= minRepeats && p.Codes&refusals == 0
 		if !p.Compared || p.Mark != rule.ahead() {
 			continue
 		}
@@ -37,7 +38,7 @@ func (v *Verdicts) rank(r *reading, rule Rule) {
 		better[p.Winner][1]++
 		apart[p.A*m+p.B], apart[p.B*m+p.A] = true, true
 	}
-	if !repeated || rule.Compare == ChosenPairs {
+	if !tested || rule.Compare == ChosenPairs {
 		return
 	}
 	v.Ranks = make([]*Rank, m)

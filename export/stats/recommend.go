@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Property is something a recommendation may rest on. Nothing else is ever named.
@@ -32,6 +33,7 @@ type Candidacy struct {
 	// Ratios candidate / reference with 95 % intervals; nil = unknown, or not asked for.
 	Cost, Wall, Consistency *Ratio
 	Advantages              []Property // shown: the whole interval lies beyond the frozen share
+	Unknown                 []Property // asked for, but unknown for more than 1 in 20 scored task runs of a side: never an advantage
 	Recommended             bool
 	Why                     string // of a candidate that is not
 }
@@ -55,13 +57,22 @@ func Recommend(d *Data, rule Rule, v *Verdicts, a Advantage) ([]Candidacy, error
 	for _, n := range v.NonInferiority {
 		c := Candidacy{Candidate: n.Candidate, Standing: n.Standing}
 		if a.CostUSD != nil {
-			c.Cost = d.geometric(n.Candidate, reference, func(v *variant) []float64 { return v.cost })
+			c.Cost = d.geometric(n.Candidate, reference, costs)
 		}
 		if a.WallS != nil {
-			c.Wall = d.geometric(n.Candidate, reference, func(v *variant) []float64 { return v.wall })
+			c.Wall = d.geometric(n.Candidate, reference, walls)
 		}
 		if a.Consistency != nil {
 			c.Consistency = consistency(&first.columns[n.Candidate], &first.columns[reference])
+		}
+		for _, x := range []struct {
+			share  *float64
+			what   Property
+			values func(*variant) []float64
+		}{{a.CostUSD, ByCost, costs}, {a.WallS, ByTime, walls}} {
+			if x.share != nil && !(d.known(n.Candidate, x.values) && d.known(reference, x.values)) {
+				c.Unknown = append(c.Unknown, x.what)
+			}
 		}
 		c.choose(&n, a)
 		out = append(out, c)
@@ -78,7 +89,7 @@ func (c *Candidacy) choose(n *NonInferiority, a Advantage) {
 		share *float64
 		what  Property
 	}{{c.Cost, a.CostUSD, ByCost}, {c.Wall, a.WallS, ByTime}, {c.Consistency, a.Consistency, ByConsistency}} {
-		if x.share != nil && x.ratio != nil && x.ratio.Interval != nil && x.ratio.Interval.High <= 1-*x.share-guard {
+		if x.share != nil && !slices.Contains(c.Unknown, x.what) && x.ratio != nil && x.ratio.Interval != nil && x.ratio.Interval.High <= 1-*x.share-guard {
 			c.Advantages = append(c.Advantages, x.what)
 		}
 	}
@@ -90,9 +101,30 @@ func (c *Candidacy) choose(n *NonInferiority, a Advantage) {
 		}
 	case len(c.Advantages) == 0:
 		c.Why = "non-inferior, but no material advantage is shown"
+		for _, x := range c.Unknown {
+			c.Why += ", " + x.String() + " is unknown for more than 5 % of the task runs of a side"
+		}
 	default:
 		c.Recommended = true
 	}
+}
+
+func costs(v *variant) []float64 { return v.cost }
+
+func walls(v *variant) []float64 { return v.wall }
+
+// mostUnknown is the share of scored task runs whose cost or time may be unknown
+// where an advantage rests on it: what is left out need not be like the rest.
+const mostUnknown = 0.05
+
+// known says whether a value is known for enough of a variant's scored task runs.
+func (d *Data) known(v int, values func(*variant) []float64) bool {
+	n, all, x := 0, 0, values(&d.variants[v])
+	d.eachScored(v, func(_, cell int) {
+		all++
+		n += int(1 - indicator(math.IsNaN(x[cell])))
+	})
+	return all > 0 && float64(all-n) <= mostUnknown*float64(all)+guard
 }
 
 // geometric compares the mean values of a task run on the tasks where both are known.

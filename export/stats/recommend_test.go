@@ -74,3 +74,26 @@ func TestSuperiorIsAnAdvantage(t *testing.T) {
 	assert.True(t, got[0].Recommended)
 	assert.Equal(t, "score", ByScore.String())
 }
+
+// Runs whose cost nobody knows may be the dear ones: too many of them are no advantage.
+func TestUnknownCostIsNoAdvantage(t *testing.T) {
+	good := [4]int{5, 5, 4, 5}
+	for unknown, want := range map[int]bool{0: true, 15: true, 16: false, 150: false} {
+		silent := priced("silent", .05, good)
+		for i := range unknown {
+			silent.Runs[i%5].Cells[i/5].CostUSD = nil
+		}
+		for _, variants := range [][]Variant{{priced("reference", .1, good), silent}, {silent, priced("reference", .01, good)}} {
+			d := build(t, Batch{Metric: Pass, Tasks: panel(60, ""), Variants: variants})
+			rule := DefaultRule()
+			rule.Margin, rule.Reference = ptr(.15), variants[0].ID
+			got, err := Recommend(d, rule, ruled(t, d, rule), Advantage{CostUSD: ptr(.2)})
+			require.NoError(t, err)
+			assert.Equal(t, want, got[0].Recommended, "%d of 300 unknown in %s", unknown, silent.ID)
+			if !want {
+				assert.Equal(t, []Property{ByCost}, got[0].Unknown)
+				assert.Equal(t, "non-inferior, but no material advantage is shown, cost_usd is unknown for more than 5 % of the task runs of a side", got[0].Why)
+			}
+		}
+	}
+}

@@ -10,7 +10,7 @@ type Verdicts struct {
 	Compared int     // F: pairs that share the level, over all parts
 	Shock    Shock
 	Pairs    []Pair
-	Ranks    []*Rank  // by variant, nil = not measured; a nil slice: no pair with 3 repeats, no ranks
+	Ranks    []*Rank  // by variant, nil = not measured; a nil slice: every pair was refused, no ranks
 	Letters  []string // by variant, "" = not measured; nil under WithReference and where there are too many groups
 	Best     int      // the variant alone at rank 1; else Nobody
 

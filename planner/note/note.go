@@ -8,6 +8,8 @@ package note
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -207,7 +209,7 @@ func (s Spent) String() string {
 func usd(v float64) string {
 	switch {
 	case v != 0 && v < 0.01:
-		return fmt.Sprintf("&#36;%.5f", v)
+		return "&#36;" + strconv.FormatFloat(v, 'f', min(15, max(4, 2-int(math.Floor(math.Log10(math.Abs(v)))))), 64)
 	case v < 1:
 		return fmt.Sprintf("&#36;%.4f", v)
 	}

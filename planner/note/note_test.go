@@ -59,7 +59,7 @@ func TestUnfinished(t *testing.T) {
 	b.Reasons = []string{"1 failed (a0+m): exit code 1"}
 	text := Text(b)
 	assert.True(t, strings.HasPrefix(text, "DRAFT (the version may still change). Running, 1 of 6 repeats are there. Nothing is decided before the end.  \n"+
-		"6 planned = 0 reused + 1 done + 1 failed + 1 skipped + 3 not started (2 running now) · at least &#36;0.00012 spent · as of 2026-11-30 14:04 UTC\n"), text)
+		"6 planned = 0 reused + 1 done + 1 failed + 1 skipped + 3 not started (2 running now) · at least &#36;0.000120 spent · as of 2026-11-30 14:04 UTC\n"), text)
 	assert.Contains(t, text, "What is missing:\n\n- 1 failed (a0+m)")
 	b.Running, b.Counts.Done, b.Spent.USD, b.Cells = false, 0, nil, nil
 	text = Text(b)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -75,7 +76,7 @@ func costText(e planner.Amount) string {
 	if e.CostUSD == nil {
 		return "unknown"
 	}
-	text := fmt.Sprintf("about $%.4f (likely %.4f to %.4f)", e.CostUSD.Mean, e.CostUSD.Low, e.CostUSD.High)
+	text := fmt.Sprintf("about $%s (likely %s to %s)", export.Dollars(e.CostUSD.Mean), export.Dollars(e.CostUSD.Low), export.Dollars(e.CostUSD.High))
 	if e.UnknownCost > 0 {
 		text += fmt.Sprintf(" and the unknown cost of %s", plural(e.UnknownCost, "evaluation"))
 	}

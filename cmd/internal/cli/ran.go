@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -125,10 +126,13 @@ func describeScores(scores []float64) (mean, low, high *float64) {
 
 // cost is what is known, with a mark where it is not all.
 func (c ranCell) cost() string {
-	if c.CostUnknown > 0 {
-		return number(c.CostUSD, "≥$%.4f")
+	switch {
+	case c.CostUSD == nil:
+		return "–"
+	case c.CostUnknown > 0:
+		return "≥$" + export.Dollars(*c.CostUSD)
 	}
-	return number(c.CostUSD, "$%.4f")
+	return "$" + export.Dollars(*c.CostUSD)
 }
 
 func (a *App) showRan(r *ran) {

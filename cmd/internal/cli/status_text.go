@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
@@ -95,7 +96,7 @@ func (a *App) showSpent(s *batchStatus) {
 	}
 	text := "unknown"
 	if s.SpentUSD != nil {
-		text = fmt.Sprintf("$%.4f", *s.SpentUSD)
+		text = "$" + export.Dollars(*s.SpentUSD)
 	}
 	if s.SpentUSD != nil && s.CostUnknown > 0 {
 		text = "at least " + text
