@@ -66,7 +66,7 @@ func (l *looker) see(name, page string, texts ...string) string {
 
 func (l *looker) picture(name string) {
 	l.t.Helper()
-	l.Screenshot(l.t, filepath.Join(l.dir, name+".png"))
+	l.Window(l.t, filepath.Join(l.dir, name+".png"))
 }
 
 // await waits until a number in the page is what it must be.
@@ -120,6 +120,8 @@ func TestTheUIIsUnderstood(t *testing.T) {
 	text = l.see("score", o.Views["score"], "evaluations by score", "12 matching runs", "pass_fraction", "careful+m-one · r1", "partial")
 	assert.Less(t, strings.Index(text, "careful+m-"), strings.Index(text, "quick+m-"), "the best first")
 	l.see("parallel", o.Views["score"]+"&compareRunsMode=CHART", "benchbatch (3)", "Parallel Coordinates", "cost_usd vs. score")
+	l.await(1, `document.querySelectorAll('canvas').length > 0 ? 1 : 0`)
+	l.picture("parallel")
 	l.see("cells", o.Views["cells"], "cells, mean over repe", "benchbatch (4)", "Group: agent: careful", "12 matching runs")
 	l.await(16, `document.querySelectorAll('.js-plotly-plot .bars .point').length + document.querySelectorAll('.js-plotly-plot .scatterlayer .point').length`)
 	l.see("tasks", o.Views["tasks"], "tasks side by side", "Table: outcomes_table.json", "Compare: score", "T-01", "T-03")

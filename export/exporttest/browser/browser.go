@@ -152,6 +152,14 @@ func (b *Browser) PDF(t testing.TB) []byte {
 	}))
 }
 
+// Window writes a PNG of what the window shows to path. Unlike Screenshot it never changes the window, to which some pages answer by starting anew.
+func (b *Browser) Window(t testing.TB, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, run(t, b, "screenshot", chromedp.CaptureScreenshot()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func run[T any](t testing.TB, b *Browser, what string, action chromedp.Action[T]) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
