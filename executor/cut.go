@@ -65,7 +65,7 @@ func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) er
 		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
 			return err
 		}
-		if err := r.recover(ctx, l, s, e); err != nil {
+		if err := r.recover(ctx, l, s, &e); err != nil {
 			return err
 		}
 	}

@@ -37,8 +37,8 @@ func LookAt(dir string) (kept []Kept, launcher string, err error) {
 		launcher = string(who)
 	}
 	for _, e := range entries {
-		if e.At.IsZero() {
-			continue // it has not written anything yet
+		if e.At.IsZero() || e.Logged {
+			continue // it has not written anything yet, or MLflow has it
 		}
 		_, err := os.Lstat(filepath.Join(s.of(e), evaluation.FileMeasured))
 		kept = append(kept, Kept{Variant: e.Cell.Variant, Slot: e.Slot, Batch: e.Batch, RunID: e.RunID, Since: e.At, Measured: err == nil})

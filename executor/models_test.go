@@ -33,6 +33,7 @@ func (w *watcher) Recovered(string)                        {}
 func (w *watcher) Away(error)                              {}
 func (w *watcher) Back(time.Duration)                      {}
 func (w *watcher) StopAsked(string)                        {}
+func (w *watcher) Tracing(int)                             {}
 func (w *watcher) Skipped(model, reason string, slots int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

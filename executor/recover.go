@@ -19,10 +19,11 @@ import (
 
 // Recovered says what an earlier launcher had left.
 type Recovered struct {
-	Logged      int // measured but not logged: logged now
-	Interrupted int // cut short: closed, with what there was of it
-	Elsewhere   int // measured, but this server has no such run (any more): kept
-	Cut         int // cut short with finished tasks, with which the next evaluation of the slot goes on
+	Logged      int    // measured but not logged: logged now
+	Interrupted int    // cut short: closed, with what there was of it
+	Elsewhere   int    // measured, but this server has no such run (any more): kept
+	Traces      Traces // of what an earlier run had logged
+	Cut         int    // cut short with finished tasks, with which the next evaluation of the slot goes on
 }
 
 // Recover logs what was measured but not logged, and closes the runs of
@@ -33,14 +34,22 @@ type Recovered struct {
 // cell is one that is still measured (resume, nil = none), the next evaluation of its
 // slot goes on with it.
 // endLeft ends the processes of an evaluation that outlived their launcher.
-func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell batch.Digest) bool, endLeft func(uuid string) int) (Recovered, error) {
-	var r Recovered
+func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell batch.Digest) bool, endLeft func(uuid string) int) (r Recovered, err error) {
+	t := newSender(l, s)
+	defer func() {
+		t.flush(ctx)
+		r.Traces = t.out
+	}()
 	s.cut = nil
 	entries, err := s.entries()
 	if err != nil {
 		return r, err
 	}
 	for _, e := range entries {
+		if e.Logged {
+			t.send(ctx, e)
+			continue
+		}
 		endLeft(e.UUID)
 		if resume != nil && e.Experiment == l.ExperimentID() && resume(e.Cell.Identity.Cell) {
 			ok, err := s.keepCut(ctx, l, e)
@@ -55,8 +64,11 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
-		if err := r.recover(ctx, l, s, e); err != nil {
+		if err := r.recover(ctx, l, s, &e); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+		}
+		if e.Logged {
+			t.send(ctx, e)
 		}
 	}
 	return r, nil
@@ -71,14 +83,14 @@ func tidy(uuid string, endLeft func(uuid string) int) error {
 	return nil
 }
 
-func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e entry) error {
+func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *entry) error {
 	if e.RunID == "" && len(e.Continues) > 0 { // it was about to go on with another one, whose it is again
 		e.RunID = e.Continues[len(e.Continues)-1].RunID
 	}
 	if e.RunID == "" {
-		return s.forget(e) // nothing was started
+		return s.forget(*e) // nothing was started
 	}
-	dir := s.of(e)
+	dir := s.of(*e)
 	m, err := evaluation.Resave(dir)
 	nothing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !nothing {
@@ -92,7 +104,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	}
 	switch {
 	case !here && nothing:
-		return s.forget(e) // the next run there closes it
+		return s.forget(*e) // the next run there closes it
 	case !here:
 		r.Elsewhere++
 		return nil
@@ -101,9 +113,9 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 			return err
 		}
 		r.Interrupted++
-		return s.forget(e)
+		return s.forget(*e)
 	}
-	err = logOne(ctx, l, e, dir, m)
+	err = logOne(ctx, l, *e, dir, m)
 	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
 		r.Elsewhere++
 		return nil
@@ -116,7 +128,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e e
 	} else {
 		r.Logged++
 	}
-	return s.forget(e)
+	return s.logged(e, m)
 }
 
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {

@@ -28,6 +28,8 @@ type Observer interface {
 	// Away says that the tracking server does not answer, Back that it does again.
 	Away(err error)
 	Back(after time.Duration)
+	// Tracing says that all evaluations have ended, and the traces of so many are still to be sent.
+	Tracing(evaluations int)
 	// StopAsked says that somebody asked the batch's launchers to start nothing new.
 	StopAsked(who string)
 }
@@ -63,6 +65,7 @@ type Report struct {
 	Stopped bool                             // it was told to stop
 	Asked   string                           // who asked the batch's launchers to stop; "" = nobody
 	Budget  string                           // why the budget left slots out; "" = it did not
+	Traces  Traces                           // what became of them
 	GaveUp  []string                         // why models were given up in mid-batch
 	Fates   map[planner.SlotKey]planner.Fate // of the slots that this run failed to fill
 }
@@ -74,6 +77,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &runner{Options: o, parent: parent, fates: map[planner.SlotKey]planner.Fate{}, health: newHealth()}
+	if r.frame, err = frameOf(o.Resolved.Spec); err != nil {
+		return nil, err
+	}
 	queue := r.wanted(order(o.Plan))
 	o.Observer.Begin(parent, len(queue))
 	queue, err = r.preflight(ctx, queue)
@@ -81,8 +87,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.publish(ctx)
+	r.startTracing(ctx)
 	runErr := r.measureAll(ctx, queue)
-	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Asked: r.asked, Budget: r.exhausted, GaveUp: r.health.gaveUp, Fates: r.fates}
+	sent := r.finishTracing()
+	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Asked: r.asked, Budget: r.exhausted, Traces: sent, GaveUp: r.health.gaveUp, Fates: r.fates}
 	if runErr != nil {
 		return report, runErr
 	}

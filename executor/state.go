@@ -77,6 +77,8 @@ type entry struct {
 	// Cut says that its launcher was ended and its run is closed: the next evaluation of
 	// the slot goes on in its folder.
 	Cut bool `json:"cut,omitzero"`
+	// Logged says that MLflow has it: its traces are still to be sent.
+	Logged bool `json:"logged,omitzero"`
 	// Continues are the evaluations that this one goes on with.
 	Continues []origin `json:"continues,omitempty"`
 

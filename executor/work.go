@@ -29,6 +29,9 @@ type runner struct {
 	health  *health
 	server  server
 	sc      *schedule
+	frame   []byte // what traces are made with; nil = there are none
+	tracer  tracer
+	traces  Traces
 	// exhausted says why the budget left slots out; "" = it did not.
 	exhausted string
 }
@@ -163,7 +166,7 @@ func (r *runner) measure(ctx context.Context, s planner.Slot) (evaluation.Measur
 	}
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
-	return m, r.State.forget(e)
+	return m, r.trace(e, m)
 }
 
 // giveBack forgets an evaluation that did not start. What it was to go on with is kept.
@@ -186,7 +189,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 	if cut {
 		e.name, e.Continues = was.folder(), was.Continues
 	}
-	if err := r.State.write(e); err != nil {
+	if err := errors.Join(r.State.write(e), r.State.writeFrame(e, r.frame)); err != nil {
 		return e, err
 	}
 	start := ledger.Start{

@@ -2,6 +2,8 @@ package evaluation
 
 import (
 	"archive/tar"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
 // writeBundle packs a folder so that equal content gives equal bytes: names
@@ -29,6 +33,33 @@ func writeBundle(w io.Writer, dir string) error {
 		return err
 	}
 	return z.Close()
+}
+
+// WalkBundle reads a saved evaluation's bundle: f is called for every file, in the order
+// of their names, with its slash path and its bytes.
+func WalkBundle(dir string, f func(name string, r io.Reader) error) error {
+	file, err := os.Open(filepath.Join(dir, batch.FileBundle))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(h.Name, t)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file.Name(), err)
+		}
+	}
 }
 
 func tarFolder(t *tar.Writer, dir string) error {

@@ -114,6 +114,9 @@ func (a *App) confirm(ctx context.Context, p *planner.Plan, f runFlags, only fun
 		return nil
 	}
 	a.say("%s", estimateText(e, forecast))
+	if t := tracingOf(p, e.Evaluations); t != nil {
+		a.say("%s", t)
+	}
 	for _, w := range resolutionOfPlan(p).warnings() {
 		a.say("warning: %s", w)
 	}

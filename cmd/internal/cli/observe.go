@@ -103,6 +103,10 @@ func (o *plainObserver) StopAsked(who string) {
 	o.line("%s asked for a stop: nothing new is started; what runs is finished", who)
 }
 
+func (o *plainObserver) Tracing(evaluations int) {
+	o.line("all have ended; sending the traces of %s", plural(evaluations, "evaluation"))
+}
+
 func (o *plainObserver) Back(after time.Duration) {
 	o.line("MLflow answers again after %s", span(after))
 }
@@ -195,6 +199,7 @@ func (o *barObserver) PutBack(model, reason string, slots int) {
 func (o *barObserver) Recovered(model string)   { o.above().Recovered(model) }
 func (o *barObserver) Away(err error)           { o.above().Away(err) }
 func (o *barObserver) StopAsked(who string)     { o.above().StopAsked(who) }
+func (o *barObserver) Tracing(evaluations int)  { o.above().Tracing(evaluations) }
 func (o *barObserver) Back(after time.Duration) { o.above().Back(after) }
 
 // above writes lines above the bars.

@@ -86,6 +86,7 @@ type planned struct {
 	Estimate  planner.Estimate `json:"estimate"`
 	// Forecast is how long the missing ones take under the quotas, in seconds; null = unknown.
 	Forecast   *planner.Interval `json:"forecast_s"`
+	Traces     *tracing          `json:"traces,omitempty"` // what showing single tasks in MLflow costs; absent = they are not shown
 	Running    []runningRun      `json:"running,omitempty"`
 	Ignored    []batch.Ignored   `json:"ignored"`
 	Resolution *resolution       `json:"resolution"`        // what the batch can show; null = nothing is compared, or nothing is missing
@@ -154,6 +155,9 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	if err != nil {
 		return nil, err
 	}
+	if err := a.checkTraces(ctx, l, r.Spec); err != nil {
+		return nil, err
+	}
 	in := a.input(r)
 	in.Fresh, in.New, in.MeasureAgain = f.fresh, f.new, f.measure
 	p, refused := planner.Make(ctx, l, in)
@@ -166,6 +170,7 @@ func (a *App) makePlan(ctx context.Context, path string, f planFlags, explain st
 	if p != nil {
 		out.fill(a, p, only)
 		out.Estimate, out.Forecast = expect(p, only, f.atOnce)
+		out.Traces = tracingOf(p, out.Estimate.Evaluations)
 		out.Resolution = resolutionOfPlan(p)
 	}
 	if explain != "" {
@@ -263,6 +268,9 @@ func (a *App) showPlan(p *planned) {
 	t.write(a.Stdout)
 	a.print("")
 	a.showEstimate(p.Estimate, p.Forecast)
+	if p.Traces != nil {
+		a.print("%s", p.Traces)
+	}
 	for _, n := range p.Resolution.notes() {
 		a.say("note: %s", n)
 	}

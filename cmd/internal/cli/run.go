@@ -109,6 +109,9 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err != nil {
 		return nil, err
 	}
+	if err := a.checkTraces(ctx, l, r.Spec); err != nil {
+		return nil, err
+	}
 	if f.state == "" {
 		f.state = filepath.Join(r.Spec.Dir, ".benchbatch")
 	}
@@ -145,6 +148,9 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	})
 	watch.Close()
 	untidy()
+	if report != nil {
+		a.sayTraces(report.Traces, state)
+	}
 	if err != nil {
 		watch.leave(nil)
 	}
@@ -174,6 +180,7 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if left.Cut > 0 {
 		a.say("an earlier run had stopped: %s cut short after some tasks were finished, which are not measured again", plural(left.Cut, "evaluation"))
 	}
+	a.sayTraces(left.Traces, state)
 	if left.Elsewhere > 0 {
 		a.say("kept in %s: %s of runs that this server does not have", state.Evaluations(), plural(left.Elsewhere, "measured evaluation"))
 	}
