@@ -61,7 +61,13 @@ func Fit(s string, n int) string {
 
 // Wrap is foreign or own text in lines of at most n columns, broken at spaces; a
 // word that is longer is broken where it must be.
-func Wrap(s string, n int) []string {
+func Wrap(s string, n int) []string { return wrap(s, n, true) }
+
+// Flow is as Wrap, but leaves a longer word whole, on a line of its own: an address
+// or a path can then be copied.
+func Flow(s string, n int) []string { return wrap(s, n, false) }
+
+func wrap(s string, n int, split bool) []string {
 	var lines []string
 	line, used := "", 0
 	flush := func() {
@@ -71,7 +77,7 @@ func Wrap(s string, n int) []string {
 		line, used = "", 0
 	}
 	for _, word := range strings.Fields(escape.Terminal(s)) {
-		for Width(word) > n {
+		for split && Width(word) > n {
 			flush()
 			head := head(word, n)
 			lines, word = append(lines, head), word[len(head):]

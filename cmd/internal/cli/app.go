@@ -7,7 +7,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -78,11 +77,18 @@ func (a *App) root() *cobra.Command {
 
 It asks MLflow which repeats of each (agent, model) cell exist already, runs only
 the missing ones, logs each as a nested run, and writes a dated folder of Parquet
-tables with the raw evidence, which anyone can verify.`,
-		Example: `  benchbatch demo                        the whole job on a bundled benchmark
-  benchbatch init my-bench               a small benchmark that runs at once
-  benchbatch plan my-bench/benchmark.yaml
-  benchbatch run my-bench/benchmark.yaml`,
+tables with the raw evidence, which anyone can verify.
+
+SPEC is the YAML file of a benchmark. BATCH is a run id, the name of a dated folder
+or "latest". FOLDER is a dated folder.
+
+Exit codes: 0 done, 1 failed, 2 usage or spec error, 3 verdict negative,
+4 incomplete (cells missing), 5 a hash does not match, 130 interrupted.`,
+		Example: `  benchbatch demo                          the whole job, bundled
+  benchbatch init my-bench                 a small benchmark that runs
+  benchbatch check my-bench/benchmark.yaml
+  benchbatch run my-bench/benchmark.yaml
+  benchbatch report batches/my-bench-*`,
 		Version:       Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -90,9 +96,12 @@ tables with the raw evidence, which anyone can verify.`,
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON on stdout")
 	root.PersistentFlags().BoolVar(&a.quiet, "quiet", false, "no progress")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(), a.statusCommand(), a.openCommand(), a.stopCommand(), a.gcCommand(),
-		a.exportCommand(), a.reportCommand(), a.compareCommand(),
-		a.verifyCommand(), a.selftestCommand(), a.hashCommand(), a.doctorCommand(), a.uninstallViewsCommand(), a.serverCommand(), a.demoCommand())
+	helpful(root)
+	section(root, "Measure:", a.demoCommand(), a.initCommand(), a.checkCommand(), a.planCommand(), a.calibrateCommand(), a.runCommand(),
+		a.statusCommand(), a.stopCommand())
+	section(root, "Read the results:", a.openCommand(), a.reportCommand(), a.compareCommand(), a.exportCommand(), a.verifyCommand(), a.selftestCommand())
+	section(root, "MLflow:", a.serverCommand(), a.doctorCommand(), a.hashCommand(), a.gcCommand(), a.uninstallViewsCommand())
+	a.complete(root)
 	return root
 }
 
@@ -111,16 +120,6 @@ var version = "devel"
 func (a *App) getenv(name string) string {
 	v, _ := a.Env(name)
 	return v
-}
-
-// say writes a line of conversation.
-func (a *App) say(format string, args ...any) {
-	fmt.Fprintf(a.Stderr, format+"\n", args...)
-}
-
-// print writes a line of the product.
-func (a *App) print(format string, args ...any) {
-	fmt.Fprintf(a.Stdout, format+"\n", args...)
 }
 
 // result prints v as JSON where that was asked for, else calls text.

@@ -25,7 +25,7 @@ func (a *App) calibrateCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "calibrate SPEC",
-		Short: "Measure a small slice first, and say whether the batch is worth its money",
+		Short: "Measure a small slice first: is the batch worth its money?",
 		Long: `calibrate runs a small slice of the batch: by default one task of each family, 3
 repeats, all variants (calibration: in the spec). It says whether the panel is at
 its ceiling or floor, which tasks and families tell nothing apart, whether runs are
@@ -38,7 +38,7 @@ batch. Its own repeats are reused: the same calibration again costs nothing.
 It ends with go, change or stop. Exit codes: 0 go, 1 failed, 2 usage or spec error,
 3 change or stop, 4 incomplete, 5 a hash does not match, 130 interrupted.`,
 		Example: `  benchbatch calibrate my-bench/benchmark.yaml
-  benchbatch calibrate my-bench/benchmark.yaml --yes && benchbatch run my-bench/benchmark.yaml`,
+  benchbatch calibrate my-bench/benchmark.yaml --max-cost 2`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.load(args[0])
@@ -58,7 +58,7 @@ It ends with go, change or stop. Exit codes: 0 go, 1 failed, 2 usage or spec err
 	}
 	c.Flags().BoolVar(&f.new, "new", false, "freeze another calibration although this one is finished")
 	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
-	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "`N` evaluations at once over all quotas")
 	f.launching(c, "calibrations")
 	return c
 }
@@ -238,6 +238,7 @@ func (a *App) showCalibrated(c *calibrated) {
 	a.lines("", c.Measured().String())
 	a.print("")
 	var t table
+	t.numbers(1, 2, 3, 4, 5)
 	for _, row := range c.Cells() {
 		t.add(row...)
 	}
@@ -258,10 +259,10 @@ func (a *App) showCalibrated(c *calibrated) {
 		a.lines(fmt.Sprintf("  %-7s", r.Weight), r.Text)
 	}
 	for _, p := range c.Pages {
-		a.print("page    %s", p)
+		a.print("page    %s", cleanLine(a.below(p)))
 	}
 	if c.Folder != "" {
-		a.print("folder  %s", c.Folder)
+		a.print("folder  %s", cleanLine(a.below(c.Folder)))
 	}
 	a.print("MLflow  %s", c.Page)
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/benchbatch/benchbatch/export/terminal"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
@@ -23,25 +25,38 @@ type checked struct {
 	Uncovered []string     `json:"uncovered"` // files that no part of the identity covers, the first 20
 	More      int          `json:"uncovered_more,omitempty"`
 	Notes     []string     `json:"notes"`
+	// Here is what this machine lacks and a run would be refused for: programs and variables.
+	Here []string `json:"missing_here"`
 	// Resolution is what the batch can show, before anything is measured; null = nothing is compared.
 	Resolution *resolution `json:"resolution"`
 }
 
 func (a *App) checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "check SPEC",
-		Short:   "Show all problems of a spec, or its cells and hashes",
-		Example: "  benchbatch check my-bench/benchmark.yaml",
-		Args:    oneArg,
+		Use:   "check SPEC",
+		Short: "Show all problems of a spec, or its cells and hashes",
+		Long: `check reads a spec as run does and shows all of its problems, each with line, column
+and remedy; with --json they are a list on stdout. Of a spec without problems it
+shows the cells and their hashes, what difference the batch can show, files that no
+digest covers, and what this machine lacks for a run.
+
+Exit codes: 0 the spec is right, 2 it is not.`,
+		Example: `  benchbatch check my-bench/benchmark.yaml
+  benchbatch check my-bench/benchmark.yaml --json`,
+		Args: oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := a.load(args[0])
+			var problems spec.Problems
+			if errors.As(err, &problems) && a.asJSON {
+				return errors.Join(a.result(map[string]any{"problems": problems}, nil), err)
+			}
 			if err != nil {
 				return err
 			}
 			out := checked{
 				Benchmark: r.Spec.Benchmark, Version: r.Spec.Version, Recipe: r.Recipe, Brain: r.Brains, Key: r.Key,
 				Tasks: len(r.Spec.Tasks), Repeats: r.Spec.Repeats, Planned: len(r.Cells) * r.Spec.Repeats, Cells: r.Cells, Notes: notes(r),
-				Resolution: resolutionOf(r, 0, nil),
+				Resolution: resolutionOf(r, 0, nil), Here: a.lacking(r.Spec),
 			}
 			out.Notes = append(out.Notes, out.Resolution.notes()...)
 			total := 0
@@ -77,16 +92,20 @@ func (a *App) showChecked(c checked) {
 	a.print("recipe %s  brain %s", c.Recipe.Short(), c.Brain.Short())
 	a.print("")
 	var t table
+	t.Most, t.Fits = terminal.Columns, []int{2, 1, 0}
 	t.add("agent", "model", "route", "cell")
 	for _, cell := range c.Cells {
 		t.add(cell.Agent, cell.Model, cell.Route, cell.Identity.Cell.Short())
 	}
 	t.write(a.Stdout)
+	for _, h := range c.Here {
+		a.say("warning: %s", cleanLine(h))
+	}
 	for _, n := range c.Notes {
 		a.say("note: %s", n)
 	}
 	for _, f := range c.Uncovered {
-		a.say("note: %s is in the folder but no part of the identity: a runner does not see it", f)
+		a.say("note: %s is in the folder but no part of the identity: a runner does not see it", cleanLine(f))
 	}
 	if c.More > 0 {
 		a.say("note: and %s more", plural(c.More, "file"))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/executor"
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/terminal"
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -39,6 +40,7 @@ func TestCommands(t *testing.T) {
 		assert.NotEmpty(t, c.Short, path)
 		assert.True(t, strings.HasPrefix(c.Example, "  benchbatch "+path[0]), "%v has an example", path)
 		help := s.ok(append(path, "--help")...).out
+		fits(t, help)
 		assert.Contains(t, help, "Examples:\n  benchbatch "+path[0], path)
 		got := s.run(append(path, "--no-such-flag")...)
 		assert.Equal(t, ExitUsage, got.code, path)
@@ -53,8 +55,23 @@ func TestCommands(t *testing.T) {
 		assert.Equal(t, ExitUsage, got.code, args)
 		assert.Contains(t, got.stderr, "error: ", args)
 	}
-	assert.Contains(t, s.ok("--help").out, "benchbatch demo")
+	help := s.ok("--help").out
+	fits(t, help)
+	assert.Contains(t, help, "benchbatch demo")
+	walk((&App{}).root(), func(path []string, c *cobra.Command) {
+		if len(path) == 1 {
+			assert.Contains(t, help, c.Short)
+		}
+	})
 	assert.Contains(t, s.ok("--version").out, "benchbatch")
+}
+
+// fits checks that no line is wider than a terminal.
+func fits(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		assert.LessOrEqual(t, terminal.Width(strings.TrimSuffix(line, "\n")), terminal.Columns, line)
+	}
 }
 
 // TestResultsAsJSON: one JSON value on stdout for every command that prints results, and no text beside it.
@@ -96,6 +113,10 @@ func TestResultsAsJSON(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(typed), string(kept), "the spec is frozen as it was typed")
 	got := s.run("check", filepath.Join(s.dir, "none.yaml"), "--json")
+	assert.Equal(t, ExitUsage, got.code)
+	assert.Contains(t, got.out, `"message": "does not exist"`, "what is wrong with a spec is the result of check")
+	got = s.run("plan", filepath.Join(s.dir, "none.yaml"), "--json")
+	assert.Equal(t, ExitUsage, got.code)
 	assert.Empty(t, got.out, "an error is conversation")
 }
 
@@ -114,7 +135,7 @@ func TestIncompleteIsSaid(t *testing.T) {
 	assert.Contains(t, exported.stderr, "is not frozen yet")
 	p := s.plan()
 	assert.Equal(t, r.Batch, p.Batch)
-	assert.Contains(t, s.ok("plan", s.spec).out, "is unfinished; `benchbatch run` continues it")
+	assert.Contains(t, s.ok("plan", s.spec).out, "is unfinished\n  `benchbatch run` continues it")
 	assert.Equal(t, r.Batch, s.measure().Batch)
 	assert.Equal(t, ExitDone, s.run("status").code)
 	assert.Len(t, s.starts(), 2)

@@ -27,7 +27,7 @@ func (a *App) compareCommand() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Say what changed between two batches: another brain, or another day",
+		Short: "Say what changed between two batches",
 		Long: `compare puts batch B against batch A, variant by variant and over all, and writes a
 dated folder of its own with report, tables and checksums. Differences are B − A.
 
@@ -40,7 +40,8 @@ Runs of two days tell nothing of a change ("measured_apart") unless both sides w
 measured within 24 hours. A rule that not both batches froze makes it post hoc.
 
 Exit codes: 0 compared, 2 usage, 3 the two can't be compared, 5 a hash does not match.`,
-		Example: `  benchbatch compare batches/support-bench-v1_2026-10-30_1c2d3e batches/support-bench-v1_2026-11-30_7f3a9c
+		Example: `  benchbatch compare batches/bench-v1_2026-10-30_1c2d3e \
+                     batches/bench-v1_2026-11-30_7f3a9c
   benchbatch compare support-bench-v1_2026-10-30_1c2d3e latest
   benchbatch compare A B --reference opencode+qwen-27b --json`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -61,10 +62,10 @@ Exit codes: 0 compared, 2 usage, 3 the two can't be compared, 5 a hash does not 
 			return a.result(v, func() { a.showCompared(v) })
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
-	c.Flags().StringVar(&f.decision, "decision", "", "YAML file with another decision rule: the comparison is then post hoc")
-	c.Flags().StringVar(&f.reference, "reference", "", "variant that links batches of different recipes (agent+model)")
-	c.Flags().StringVar(&f.experiment, "experiment", "", "look for batches in this experiment only")
+	c.Flags().StringVar(&f.out, "out", "batches", "`DIR` that receives the dated folder")
+	c.Flags().StringVar(&f.decision, "decision", "", "YAML `FILE` with another decision rule: the comparison is then post hoc")
+	c.Flags().StringVar(&f.reference, "reference", "", "`AGENT+MODEL` that links batches of different recipes")
+	c.Flags().StringVar(&f.experiment, "experiment", "", "look for batches in experiment `NAME` only")
 	return c
 }
 
@@ -154,7 +155,7 @@ func (a *App) showCompared(v *compare.View) {
 	for _, l := range v.Lines(terminal.Style(a.Colour)) {
 		a.print("%s", l)
 	}
-	a.print("folder     %s", cleanLine(v.Folder))
+	a.print("folder     %s", cleanLine(a.below(v.Folder)))
 }
 
 // verifyComparison checks the folder of a comparison, and makes it again where both

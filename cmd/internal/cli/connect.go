@@ -30,7 +30,7 @@ func (a *App) connect(ctx context.Context, start bool) (*connection, error) {
 	}
 	if s == nil && !start {
 		return nil, errors.New("no tracking server: MLFLOW_TRACKING_URI is not set, and none serves the current folder\n" +
-			"  set MLFLOW_TRACKING_URI, or start one here with `benchbatch server start`")
+			"  set MLFLOW_TRACKING_URI, or start one here with `benchbatch server start` (`benchbatch run` does so by itself)")
 	}
 	if s == nil {
 		if s, err = a.startServer(ctx, 0); err != nil {

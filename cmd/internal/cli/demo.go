@@ -42,9 +42,9 @@ measured.`,
 			return a.demo(cmd.Context(), f)
 		},
 	}
-	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "`N` evaluations at once over all quotas")
 	c.Flags().BoolVar(&f.new, "new", false, "freeze another dated batch although this one is finished")
-	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
+	c.Flags().StringVar(&f.out, "out", "batches", "`DIR` that receives the dated folder")
 	return c
 }
 

@@ -49,7 +49,7 @@ one fails, and where the pages are.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&experiment, "experiment", "benchbatch-doctor", "experiment to try in")
+	c.Flags().StringVar(&experiment, "experiment", "benchbatch-doctor", "`NAME` of the experiment to try in")
 	return c
 }
 

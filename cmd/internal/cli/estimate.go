@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/benchbatch/benchbatch/executor"
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/terminal"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -43,13 +45,44 @@ func expect(p *planner.Plan, only func(batch.Variant) bool, atOnce int) (planner
 func (a *App) showEstimate(e planner.Estimate, forecast *planner.Interval) {
 	if len(e.Models) > 1 {
 		var t table
-		t.add("model", "missing", "cost", "time, one after another")
+		t.numbers(1, 2, 3, 4, 5)
+		t.Most, t.Fits = terminal.Columns, []int{0}
+		t.add("model", "missing", "cost", "likely", "time", "likely")
 		for _, m := range e.Models {
-			t.add(m.Model, fmt.Sprint(m.Evaluations), costText(m.Amount), wallText(m.Amount))
+			t.add(append([]string{m.Model, fmt.Sprint(m.Evaluations)}, amountCells(m.Amount)...)...)
 		}
 		t.write(a.Stdout)
+		a.print("")
 	}
-	a.print("%s", estimateText(e, forecast))
+	a.printFlow(estimateText(e, forecast))
+}
+
+// amountCells are cost and time with what is likely; + where some of it is unknown.
+func amountCells(m planner.Amount) []string {
+	cells := []string{"unknown", "", "unknown", ""}
+	more := func(n int) string {
+		if n > 0 {
+			return "+"
+		}
+		return ""
+	}
+	if m.CostUSD != nil {
+		cells[0] = "$" + export.Dollars(m.CostUSD.Mean) + more(m.UnknownCost)
+		cells[1] = export.Dollars(m.CostUSD.Low) + "–" + export.Dollars(m.CostUSD.High)
+	}
+	if m.WallS != nil {
+		mean, low, high := m.WallS.Wall()
+		cells[2], cells[3] = span(mean)+more(m.UnknownTime), spans(low, high)
+	}
+	return cells
+}
+
+// spans is a range of durations.
+func spans(low, high time.Duration) string {
+	if span(low) == span(high) {
+		return span(low)
+	}
+	return span(low) + " to " + span(high)
 }
 
 // estimateText says what the missing evaluations would cost; unknown is never 0.
@@ -58,7 +91,7 @@ func estimateText(e planner.Estimate, forecast *planner.Interval) string {
 		return amountText(e.Amount)
 	}
 	mean, low, high := forecast.Wall()
-	return amountText(e.Amount) + fmt.Sprintf("; done in about %s under the quotas (likely %s to %s)", span(mean), span(low), span(high))
+	return amountText(e.Amount) + fmt.Sprintf("; done in about %s under the quotas (likely %s)", span(mean), spans(low, high))
 }
 
 func amountText(e planner.Amount) string {
@@ -88,7 +121,7 @@ func wallText(e planner.Amount) string {
 		return "unknown"
 	}
 	mean, low, high := e.WallS.Wall()
-	text := fmt.Sprintf("about %s one after another (likely %s to %s)", span(mean), span(low), span(high))
+	text := fmt.Sprintf("about %s one after another (likely %s)", span(mean), spans(low, high))
 	if e.UnknownTime > 0 {
 		text += fmt.Sprintf(" and the unknown time of %s", plural(e.UnknownTime, "evaluation"))
 	}

@@ -87,11 +87,15 @@ func (a *App) finish(err error) int {
 	if err == nil {
 		return code
 	}
-	for i, line := range strings.Split(strings.TrimRight(err.Error(), "\n"), "\n") {
+	text := err.Error()
+	if problems := (spec.Problems)(nil); errors.As(err, &problems) && len(problems) > 1 {
+		text = plural(len(problems), "problem") + "\n" + text // each begins with its place then, as editors want it
+	}
+	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		if i == 0 {
 			line = "error: " + line
 		}
-		fmt.Fprintln(a.Stderr, escape.Terminal(line))
+		a.say("%s", escape.Terminal(line))
 	}
 	if isCobraUsage(err) {
 		fmt.Fprintln(a.Stderr, "see `benchbatch --help`")

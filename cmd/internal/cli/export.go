@@ -34,7 +34,8 @@ same bytes, always.
 
 BATCH is the parent's run id, the name of the folder, or "latest".`,
 		Example: `  benchbatch export latest
-  benchbatch export support-bench-v1_2026-11-30_7f3a9c --out reports --withhold raw,inputs`,
+  benchbatch export support-bench-v1_2026-11-30_7f3a9c --out reports
+  benchbatch export latest --withhold raw,inputs`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conn, err := a.connect(cmd.Context(), false)
@@ -52,10 +53,10 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 			return a.result(map[string]string{"batch": parent.Info.RunID, "folder": e.folder}, func() { a.print("%s", e.folder) })
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", "batches", "folder that receives the dated folder")
-	c.Flags().IntVar(&f.workers, "workers", 0, "evaluations read at once (0 = 4)")
-	c.Flags().StringSliceVar(&f.withhold, "withhold", nil, "leave out raw (answers) or inputs (tasks), keeping their digests")
-	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in this experiment only")
+	c.Flags().StringVar(&f.out, "out", "batches", "`DIR` that receives the dated folder")
+	c.Flags().IntVar(&f.workers, "workers", 0, "`N` evaluations read at once (0 = 4)")
+	c.Flags().StringSliceVar(&f.withhold, "withhold", nil, "leave out `WHAT`: raw (answers), inputs (tasks); their digests stay")
+	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
 	return c
 }
 

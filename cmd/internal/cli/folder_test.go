@@ -35,7 +35,7 @@ func TestVerifySaysWhatItProves(t *testing.T) {
 	} {
 		got := sh.ok(append([]string{"verify"}, c.args...)...)
 		assert.Contains(t, got.out, c.want)
-		assert.Contains(t, got.out, "result.json has SHA-256 "+anchor)
+		assert.Contains(t, got.out, "SHA-256 of result.json:\n  "+anchor)
 		assert.Contains(t, got.out, "tag benchbatch.result of run "+exporttest.RunID("parent"))
 	}
 	assert.Contains(t, sh.ok("verify", part).out, "report and verdict follow from the tables of outcomes")

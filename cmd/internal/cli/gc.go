@@ -31,7 +31,7 @@ func (a *App) gcCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "List evaluations that were left RUNNING, and close those of dead launchers of this host",
+		Short: "List evaluations left RUNNING, close those of dead launchers",
 		Long: `gc lists evaluations that are RUNNING in MLflow, and whether their launcher is
 alive. With --yes it closes those whose launcher ran on this host and has ended, as
 interrupted, and ends the processes that they left.
@@ -58,7 +58,7 @@ run with its state folder.`,
 			return a.result(left, func() { a.showLeft(left, yes) })
 		},
 	}
-	c.Flags().StringVar(&experiment, "experiment", "", "look in this experiment only")
+	c.Flags().StringVar(&experiment, "experiment", "", "look in experiment `NAME` only")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "close those of dead launchers of this host")
 	return c
 }

@@ -79,8 +79,8 @@ Python has all of it in one call: see mlflow/plugin.`,
 			return a.result(out, func() { a.showHashes(out) })
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this agent")
-	c.Flags().StringVar(&model, "model", "", "only this model")
+	c.Flags().StringVar(&agent, "agent", "", "only this agent, an `ID`")
+	c.Flags().StringVar(&model, "model", "", "only this model, an `ID`")
 	return c
 }
 

@@ -13,6 +13,10 @@ func (a *App) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Write a small spec, panel and runner that run at once",
+		Long: `init writes a benchmark into a folder: benchmark.yaml, a panel of tasks, a runner that
+answers one and a check that grades it. It runs as it is, without a network. With
+--command, --panel and --models it starts from what you have; paths are relative to
+DIR. Nothing that exists is overwritten.`,
 		Example: `  benchbatch init my-bench
   benchbatch init my-bench --command ./ask.sh --panel questions.csv --models a,b`,
 		Args: oneArg,
@@ -25,12 +29,13 @@ func (a *App) initCommand() *cobra.Command {
 				for _, f := range files {
 					a.print("%s", f)
 				}
-				a.say("next: benchbatch run %s", filepath.Join(args[0], "benchmark.yaml"))
+				path := filepath.Join(args[0], spec.SpecFile)
+				a.say("next: benchbatch check %s\n      benchbatch run %s", path, path)
 			})
 		},
 	}
-	c.Flags().StringVar(&o.Command, "command", "", "the runner you have, as a command line")
-	c.Flags().StringVar(&o.Panel, "panel", "", "the panel you have, .csv or .jsonl")
-	c.Flags().StringSliceVar(&o.Models, "models", nil, "routes of the models, separated by commas")
+	c.Flags().StringVar(&o.Command, "command", "", "the runner you have, a `COMMAND` line")
+	c.Flags().StringVar(&o.Panel, "panel", "", "the panel you have, a `FILE` of .csv or .jsonl")
+	c.Flags().StringSliceVar(&o.Models, "models", nil, "`ROUTES` of the models, separated by commas")
 	return c
 }

@@ -25,7 +25,7 @@ type observer interface {
 
 // observe draws bars on a terminal and writes plain lines elsewhere.
 func (a *App) observe() observer {
-	lines := &plainObserver{w: a.Stderr, quiet: a.quiet}
+	lines := &plainObserver{w: a.Stderr, quiet: a.quiet, fit: a.Terminal}
 	if !a.Terminal || a.quiet {
 		return lines
 	}
@@ -37,12 +37,17 @@ type plainObserver struct {
 	mu    sync.Mutex
 	w     io.Writer
 	quiet bool
+	fit   bool // w is a terminal: lines are no wider
 	total int
 	ended int
 }
 
 func (o *plainObserver) line(format string, args ...any) {
-	fmt.Fprintln(o.w, escape.Terminal(fmt.Sprintf(format, args...)))
+	text := escape.Terminal(fmt.Sprintf(format, args...))
+	if o.fit {
+		text = strings.Join(flow(text), "\n")
+	}
+	fmt.Fprintln(o.w, text)
 }
 
 func (o *plainObserver) Begin(parent ledger.Parent, missing int) {
@@ -173,7 +178,7 @@ func (o *barObserver) Ended(s planner.Slot, m evaluation.Measured) {
 	text := o.lines.describe(s, m)
 	o.lines.mu.Unlock()
 	if !m.State.Counts() {
-		fmt.Fprintln(o.p, escape.Terminal(text))
+		fmt.Fprintln(o.p, strings.Join(flow(escape.Terminal(text)), "\n"))
 	}
 	o.all.Increment()
 }
@@ -209,7 +214,7 @@ func (o *barObserver) above() *plainObserver {
 	if o.p == nil {
 		return o.lines
 	}
-	return &plainObserver{w: o.p}
+	return &plainObserver{w: o.p, fit: true}
 }
 
 // Close ends drawing.

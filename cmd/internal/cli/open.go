@@ -61,8 +61,8 @@ folder, or "latest" (the default).
 			})
 		},
 	}
-	c.Flags().StringVar(&view, "view", "", "a saved view instead of the batch's page: "+viewNames)
-	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in this experiment only")
+	c.Flags().StringVar(&view, "view", "", "a saved `VIEW` instead of the batch's page: "+viewNames)
+	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
 	return c
 }
 

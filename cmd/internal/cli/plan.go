@@ -28,11 +28,11 @@ type planFlags struct {
 }
 
 func (f *planFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.only, "only", nil, "only these: agent=ID and model=ID, separated by commas")
-	c.Flags().StringSliceVar(&f.fresh, "fresh", nil, "variants (AGENT+MODEL) whose earlier repeats are not counted")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "only these agents and models, `KEY=ID` with agent or model, separated by commas")
+	c.Flags().StringSliceVar(&f.fresh, "fresh", nil, "variants, `AGENT+MODEL`, whose earlier repeats are not counted")
 	c.Flags().BoolVar(&f.new, "new", false, "freeze another dated batch although this one is finished")
 	c.Flags().BoolVar(&f.measure, "measure-again", false, "measure although results exist under another identity scheme")
-	c.Flags().IntVar(&f.atOnce, "at-once", 4, "evaluations at once over all quotas")
+	c.Flags().IntVar(&f.atOnce, "at-once", 4, "`N` evaluations at once over all quotas")
 }
 
 // filter checks the variants that are named, and turns --only into a test of variants.
@@ -80,6 +80,7 @@ type planned struct {
 	Recipe    batch.Digest     `json:"recipe"`
 	Key       batch.Digest     `json:"key"`
 	Batch     string           `json:"batch,omitempty"` // run id of the batch that is joined, or finished
+	Name      string           `json:"name,omitempty"`  // of that batch
 	Finished  bool             `json:"finished"`        // it is frozen: nothing is to be done
 	Counts    batch.Counts     `json:"counts"`          // not_started = missing
 	Cells     []plannedCell    `json:"cells"`
@@ -119,8 +120,9 @@ func (a *App) planCommand() *cobra.Command {
 	var explain string
 	c := &cobra.Command{
 		Use:   "plan SPEC",
-		Short: "Show what is missing, what is reused, and what the rest would cost",
+		Short: "Show what is missing and reused, and what it will cost",
 		Example: `  benchbatch plan my-bench/benchmark.yaml
+  benchbatch plan my-bench/benchmark.yaml --only model=qwen-27b
   benchbatch plan my-bench/benchmark.yaml --explain direct+qwen-27b`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -132,7 +134,7 @@ func (a *App) planCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&explain, "explain", "", "say what changed for a cell (AGENT+MODEL) since the newest batch")
+	c.Flags().StringVar(&explain, "explain", "", "say what changed for `AGENT+MODEL` since the newest batch")
 	return c
 }
 
@@ -190,7 +192,7 @@ func (out *planned) fill(a *App, p *planner.Plan, only func(batch.Variant) bool)
 	out.Ignored = append(out.Ignored, p.Ignored...)
 	for _, b := range []*ledger.Parent{p.Joined, p.Finished} {
 		if b != nil {
-			out.Batch = b.Info.RunID
+			out.Batch, out.Name = b.Info.RunID, b.Name()
 		}
 	}
 	for _, e := range p.Live {
@@ -255,12 +257,15 @@ func (a *App) showPlan(p *planned) {
 	a.print("%s %s: %d planned = %d reused + %d done + %d missing", p.Benchmark, p.Version, c.Planned, c.Reused, c.Done, c.NotStarted)
 	switch {
 	case p.Finished:
-		a.print("batch %s is finished and frozen; `benchbatch run --new` freezes another dated one", p.Batch)
+		a.print("batch %s is finished and frozen", cleanLine(p.Name))
+		a.print("  `benchbatch run --new` freezes another dated one")
 	case p.Batch != "":
-		a.print("batch %s is unfinished; `benchbatch run` continues it", p.Batch)
+		a.print("batch %s is unfinished", cleanLine(p.Name))
+		a.print("  `benchbatch run` continues it")
 	}
 	a.print("")
 	var t table
+	t.numbers(2, 3, 4)
 	t.add("agent", "model", "reused", "done", "missing", "oldest reused")
 	for _, row := range p.Cells {
 		t.add(row.Agent, row.Model, fmt.Sprint(row.Reused), fmt.Sprint(row.Done), fmt.Sprint(row.Missing), row.oldest)
@@ -279,10 +284,10 @@ func (a *App) showPlan(p *planned) {
 		if r.Gone {
 			text += ", which is gone: `benchbatch run` closes it"
 		}
-		a.print("%s", cleanLine(text))
+		a.printFlow(cleanLine(text))
 	}
 	for _, i := range ignoredLines(p.Ignored) {
-		a.print("%s", cleanLine(i))
+		a.printFlow(cleanLine(i))
 	}
 }
 
@@ -299,7 +304,7 @@ func (a *App) showChanges(p *planned) {
 		a.print("changed since %s:", p.Since)
 	}
 	for _, c := range p.Changes {
-		a.print("%s", cleanLine(fmt.Sprintf("  %s: %s", c.Part, strings.TrimPrefix(c.Item, "file "))))
+		a.printFlow(cleanLine(fmt.Sprintf("  %s: %s", c.Part, strings.TrimPrefix(c.Item, "file "))))
 		a.print("%s", cleanLine("    was "+absent(c.Old)))
 		a.print("%s", cleanLine("    is  "+absent(c.New)))
 	}
@@ -314,7 +319,7 @@ func absent(s string) string {
 }
 
 // manyAlike is how many runs with one reason are named one by one.
-const manyAlike = 10
+const manyAlike = 3
 
 // ignoredLines say which runs do not count and why; many with one reason share a line.
 func ignoredLines(ignored []batch.Ignored) []string {

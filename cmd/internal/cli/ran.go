@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/terminal"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -137,7 +139,9 @@ func (c ranCell) cost() string {
 
 func (a *App) showRan(r *ran) {
 	var t table
-	t.add("agent", "model", "repeats", "mean score", "lowest–highest", "cost", "missing")
+	t.numbers(2, 3, 4, 5)
+	t.Most, t.Fits = terminal.Columns, []int{1, 0}
+	t.add("agent", "model", "repeats", "mean", "lowest–highest", "cost", "missing")
 	for _, c := range r.Cells {
 		missing := ""
 		if c.Missing > 0 {
@@ -149,16 +153,20 @@ func (a *App) showRan(r *ran) {
 	t.write(a.Stdout)
 	a.print("")
 	for _, reason := range reasons(r.Cells) {
-		a.print("%s", cleanLine(reason))
+		a.printFlow(cleanLine(reason))
 	}
 	n := r.Counts
-	a.print("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started; %s started now",
-		n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted, plural(r.Started, "evaluation"))
+	a.print("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started",
+		n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted)
+	a.print("%s started now", plural(r.Started, "evaluation"))
 	if r.Verdict != "" {
-		a.print("%s", r.Verdict)
+		a.print("")
+		a.printFlow(r.Verdict)
 	}
 	if r.Folder != "" {
-		a.print("folder  %s", r.Folder)
+		folder := a.below(r.Folder)
+		a.print("folder  %s", cleanLine(folder))
+		a.print("report  %s", cleanLine(filepath.Join(folder, "report.html")))
 	}
 	a.print("MLflow  %s", r.Page)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,8 +54,8 @@ Exit codes: 0 done, 2 no such folder or decision, 5 the folder does not hold.`,
 			return r.err(args[0])
 		},
 	}
-	c.Flags().StringVarP(&f.write, "write", "o", "", "new folder that receives report and README")
-	c.Flags().StringVar(&f.decision, "decision", "", "YAML file with another decision rule: the report is then post hoc")
+	c.Flags().StringVarP(&f.write, "write", "o", "", "new `DIR` that receives report and README")
+	c.Flags().StringVar(&f.decision, "decision", "", "YAML `FILE` with another decision rule: the report is then post hoc")
 	return c
 }
 
@@ -114,8 +113,8 @@ func (a *App) report(ctx context.Context, dir string, f reportFlags) (*reported,
 
 // openFolder reads a dated folder back.
 func (a *App) openFolder(ctx context.Context, dir string) (*export.Folder, error) {
-	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); errors.Is(err, fs.ErrNotExist) {
-		return nil, usageError{fmt.Errorf("%s is no dated folder: it holds no manifest.json; name one that `benchbatch run` or `benchbatch export` wrote", dir)}
+	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); err != nil {
+		return nil, noFolder(dir)
 	}
 	if isComparison(dir) {
 		return nil, usageError{fmt.Errorf("%s is the folder of a comparison, not of a batch: read its report.md; `benchbatch verify` checks it", dir)}

@@ -38,7 +38,7 @@ func (a *App) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run SPEC",
-		Short: "Run what is missing, freeze the batch, and write its dated folder",
+		Short: "Run what is missing, freeze the batch, write its dated folder",
 		Long: `run plans, asks each model once whether it answers, starts only the missing
 evaluations, logs each as a nested MLflow run, freezes the batch and writes its
 dated folder.
@@ -78,11 +78,11 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 // dated folders go.
 func (f *runFlags) launching(c *cobra.Command, out string) {
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before starting")
-	c.Flags().Float64Var(&f.maxCost, "max-cost", 0, "USD: start without asking, and let this run pay no more (0 = ask above $10)")
-	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch beside the spec)")
-	c.Flags().StringVar(&f.out, "out", out, "folder that receives the dated folder")
+	c.Flags().Float64Var(&f.maxCost, "max-cost", 0, "start without asking, and let this run pay at most `USD` (0 = ask above $10)")
+	c.Flags().StringVar(&f.state, "state", "", "`DIR` for evaluations that are not logged yet (default: .benchbatch beside the spec)")
+	c.Flags().StringVar(&f.out, "out", out, "`DIR` that receives the dated folder")
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
-	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch")
+	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch, a `DURATION`")
 	c.Flags().BoolVar(&f.logFolder, "log-folder", false, "log the whole dated folder as artifacts of the batch's run, not its report alone")
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
 }

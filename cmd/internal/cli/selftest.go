@@ -93,8 +93,8 @@ Exit code 3: the rule was wrong more often than it states, beyond chance.`,
 			return out.err()
 		},
 	}
-	c.Flags().Uint64Var(&seed, "seed", 1, "of everything that is drawn")
-	c.Flags().IntVar(&replicates, "replicates", 0, fmt.Sprintf("batches drawn for each row (0 = %d, fewer of a large folder)", selftestReplicates))
+	c.Flags().Uint64Var(&seed, "seed", 1, "`SEED` of everything that is drawn")
+	c.Flags().IntVar(&replicates, "replicates", 0, fmt.Sprintf("`N` batches drawn for each row (0 = %d, fewer of a large folder)", selftestReplicates))
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the tables as Markdown")
 	return c
 }

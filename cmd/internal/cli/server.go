@@ -46,7 +46,7 @@ A database of another schema is never upgraded.`,
 			return a.result(servedBy(s), func() { a.print("%s", s.URL) })
 		},
 	}
-	start.Flags().IntVar(&port, "port", 0, "port on 127.0.0.1 (0 = any free one)")
+	start.Flags().IntVar(&port, "port", 0, "`PORT` on 127.0.0.1 (0 = any free one)")
 	stop := &cobra.Command{
 		Use: "stop", Short: "End the server of the current folder", Args: cobra.NoArgs, Example: "  benchbatch server stop",
 		RunE: func(cmd *cobra.Command, _ []string) error {

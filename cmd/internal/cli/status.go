@@ -76,10 +76,10 @@ Exit codes: 0 all repeats are there, 4 incomplete, 1 failed.`,
 			return a.status(cmd.Context(), strings.Join(args, ""), f)
 		},
 	}
-	c.Flags().StringVar(&f.experiment, "experiment", "", "look for BATCH in this experiment only")
-	c.Flags().StringVar(&f.state, "state", "", "folder for evaluations that are not logged yet (default: .benchbatch here, or beside the spec)")
+	c.Flags().StringVar(&f.experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
+	c.Flags().StringVar(&f.state, "state", "", "`DIR` for evaluations that are not logged yet (default: .benchbatch here, or beside the spec)")
 	c.Flags().BoolVar(&f.watch, "watch", false, "show it again and again until the batch is frozen")
-	c.Flags().DurationVar(&f.every, "every", 5*time.Second, "between two looks of --watch")
+	c.Flags().DurationVar(&f.every, "every", 5*time.Second, "`DURATION` between two looks of --watch")
 	return c
 }
 

@@ -21,9 +21,10 @@ func (a *App) showStatus(s *batchStatus) {
 	a.print("%s  %s", s.Name, state)
 	a.print("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started\n", n.Planned, n.Reused, n.Done, n.Failed, n.Skipped, n.NotStarted)
 	if s.Stop != "" {
-		a.print("%s asked its launchers to start nothing new; `benchbatch run` goes on\n", cleanLine(s.Stop))
+		a.printFlow(cleanLine(s.Stop) + " asked its launchers to start nothing new; `benchbatch run` goes on\n")
 	}
 	var t table
+	t.numbers(2, 3, 4, 5, 6, 7)
 	t.add("agent", "model", "reused", "done", "running", "failed", "skipped", "left", "")
 	for _, c := range s.Cells {
 		row := []string{c.Agent, c.Model}
@@ -85,7 +86,7 @@ func (a *App) showSlots(s *batchStatus) {
 		line := fmt.Sprintf("%s: %s: %s", word, slot.Variant, oneLine(slot.Reason))
 		if word != "" && slot.Reason != "" && !said[line] {
 			said[line] = true
-			a.print("%s", cleanLine(line))
+			a.printFlow(cleanLine(line))
 		}
 	}
 }
@@ -129,5 +130,5 @@ func (a *App) showWaiting(kept []executor.Kept, launcher string) {
 	if launcher != "" {
 		who = "its launcher logs it when MLflow answers"
 	}
-	a.print("waiting on disk here: %s that MLflow has not got, the oldest started %s: %s", plural(n, "evaluation"), timeText(since), who)
+	a.printFlow(fmt.Sprintf("waiting on disk here: %s that MLflow has not got, the oldest started %s: %s", plural(n, "evaluation"), timeText(since), who))
 }

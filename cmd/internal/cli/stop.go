@@ -38,6 +38,6 @@ stays unfinished; run goes on with it.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in this experiment only")
+	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
 	return c
 }

@@ -40,7 +40,7 @@ remove them: there they are emptied. The next run of a benchmark makes them agai
 			return a.result(out, func() { a.showUninstalled(out) })
 		},
 	}
-	c.Flags().StringVar(&experiment, "experiment", "", "of this experiment only")
+	c.Flags().StringVar(&experiment, "experiment", "", "of experiment `NAME` only")
 	return c
 }
 

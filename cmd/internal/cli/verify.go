@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -46,11 +50,14 @@ benchbatch.result of the batch's parent run.`,
 		},
 	}
 	c.Flags().BoolVar(&o.DigestsOnly, "digests", false, "compare the hashes alone")
-	c.Flags().IntVar(&o.Workers, "workers", 0, "files read at once (0 = as many as there are processors)")
+	c.Flags().IntVar(&o.Workers, "workers", 0, "`N` files read at once (0 = as many as there are processors)")
 	return c
 }
 
 func (a *App) verify(ctx context.Context, dir string, o export.VerifyOptions) (*export.Report, error) {
+	if err := a.isFolder(dir); err != nil {
+		return nil, err
+	}
 	if isComparison(dir) {
 		return a.verifyComparison(ctx, dir, o.DigestsOnly)
 	}
@@ -60,6 +67,35 @@ func (a *App) verify(ctx context.Context, dir string, o export.VerifyOptions) (*
 		return r, err
 	}
 	return r, a.verifyWithheld(ctx, dir, r)
+}
+
+// isFolder refuses what is no dated folder at all. One that lost its manifest or its
+// checksums is one whose hashes do not match.
+func (a *App) isFolder(dir string) error {
+	for _, name := range []string{"manifest.json", "SHA256SUMS"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil
+		}
+	}
+	return noFolder(dir)
+}
+
+// noFolder says what a path is that is no dated folder.
+func noFolder(dir string) error {
+	info, err := os.Stat(dir)
+	inside, _ := filepath.Glob(filepath.Join(dir, "*", "manifest.json"))
+	what := "is no dated folder: it holds no manifest.json; name one that `benchbatch run` or `benchbatch export` wrote"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		what = "does not exist; name a folder that `benchbatch run` or `benchbatch export` wrote"
+	case err != nil:
+		return err
+	case !info.IsDir():
+		what = "is a file, not a dated folder; name the folder that `benchbatch run` or `benchbatch export` wrote"
+	case len(inside) > 0:
+		what = "is no dated folder but holds some; name one of them, such as " + filepath.Dir(inside[len(inside)-1])
+	}
+	return usageError{fmt.Errorf("%s %s", dir, what)}
 }
 
 // verifyWithheld says whether report and verdict follow at least from the tables of
@@ -89,7 +125,7 @@ func (a *App) verifyWithheld(ctx context.Context, dir string, r *export.Report) 
 
 func (a *App) showVerified(r *export.Report) {
 	for _, n := range r.Notes {
-		a.print("%s", cleanLine("note: "+n))
+		a.printFlow(cleanLine("note: " + n))
 	}
 	if len(r.Findings) > 0 {
 		return // the error lists them
@@ -97,14 +133,15 @@ func (a *App) showVerified(r *export.Report) {
 	files := fmt.Sprintf("%s (%s) match their hashes", plural(r.Files, "file"), bytesText(r.Bytes))
 	switch {
 	case r.DigestsOnly:
-		a.print("%s: %s; what they hold was not looked at", r.Name, files)
+		a.printFlow(cleanLine(fmt.Sprintf("%s: %s; what they hold was not looked at", r.Name, files)))
 	case len(r.Unproven) > 0:
-		a.print("%s holds in part: %s, %s recomputed from the raw evidence, %s not", r.Name, files, plural(len(r.Recomputed), "file"), plural(len(r.Unproven), "file"))
+		a.printFlow(cleanLine(fmt.Sprintf("%s holds in part: %s, %s recomputed from the raw evidence, %s not", r.Name, files, plural(len(r.Recomputed), "file"), plural(len(r.Unproven), "file"))))
 	default:
-		a.print("%s holds: %s, %s recomputed from the raw evidence", r.Name, files, plural(len(r.Recomputed), "file"))
+		a.printFlow(cleanLine(fmt.Sprintf("%s holds: %s, %s recomputed from the raw evidence", r.Name, files, plural(len(r.Recomputed), "file"))))
 	}
 	if r.Result != "" {
-		a.print("result.json has SHA-256 %s", r.Result)
-		a.print("%s", cleanLine("A folder proves only that it agrees with itself: in MLflow, tag benchbatch.result of run "+r.Batch+" must be the same."))
+		a.print("SHA-256 of result.json:")
+		a.print("  %s", r.Result)
+		a.printFlow(cleanLine("A folder proves only that it agrees with itself: in MLflow, tag benchbatch.result of run " + r.Batch + " must be the same."))
 	}
 }

@@ -20,6 +20,14 @@ func (a *App) checkEnvironment(s *spec.Spec, p *planner.Plan) error {
 	if len(p.Missing()) == 0 {
 		return nil
 	}
+	if text := a.unset(s); text != "" {
+		return usageError{errors.New(text)}
+	}
+	return nil
+}
+
+// unset names the variables that the spec passes on and that are not set; "" = all are.
+func (a *App) unset(s *spec.Spec) string {
 	names := slices.Concat(s.Runner.PassEnv, s.Runner.Secrets)
 	if s.Judge != nil {
 		names = slices.Concat(names, s.Judge.PassEnv, s.Judge.Secrets)
@@ -31,9 +39,21 @@ func (a *App) checkEnvironment(s *spec.Spec, p *planner.Plan) error {
 		}
 	}
 	if len(unset) == 0 {
-		return nil
+		return ""
 	}
-	return usageError{fmt.Errorf("the spec passes %s on to its programs, but the environment does not set it; export it first (it may be empty)", strings.Join(unset, ", "))}
+	return fmt.Sprintf("the spec passes %s on to its programs, but the environment does not set it; export it first (it may be empty)", strings.Join(unset, ", "))
+}
+
+// lacking is what this machine lacks for a run of the spec.
+func (a *App) lacking(s *spec.Spec) []string {
+	out := []string{}
+	for _, err := range a.programs(s) {
+		out = append(out, err.Error())
+	}
+	if text := a.unset(s); text != "" {
+		out = append(out, text)
+	}
+	return out
 }
 
 // checkPrograms refuses to start what can't start: a program that is not on the
@@ -42,16 +62,29 @@ func (a *App) checkPrograms(s *spec.Spec, p *planner.Plan) error {
 	if len(p.Missing()) == 0 {
 		return nil
 	}
-	commands := map[string][]string{"runner.command": s.Runner.Command, "runner.check": s.Runner.Check}
-	if s.Judge != nil {
-		commands["judge.command"] = s.Judge.Command
-	}
 	var all error
-	for _, field := range []string{"runner.command", "runner.check", "judge.command"} {
-		if c := commands[field]; len(c) > 0 {
-			if err := a.checkProgram(s.Dir, c[0]); err != nil {
-				all = errors.Join(all, usageError{fmt.Errorf("%s: %w", field, err)})
-			}
+	for _, err := range a.programs(s) {
+		all = errors.Join(all, usageError{err})
+	}
+	return all
+}
+
+// programs says which programs of the spec can't start here.
+func (a *App) programs(s *spec.Spec) []error {
+	var judge []string
+	if s.Judge != nil {
+		judge = s.Judge.Command
+	}
+	var all []error
+	for _, c := range []struct {
+		field   string
+		command []string
+	}{{"runner.command", s.Runner.Command}, {"runner.check", s.Runner.Check}, {"judge.command", judge}} {
+		if len(c.command) == 0 {
+			continue
+		}
+		if err := a.checkProgram(s.Dir, c.command[0]); err != nil {
+			all = append(all, fmt.Errorf("%s: %w", c.field, err))
 		}
 	}
 	return all

@@ -2,29 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/export/escape"
-	"github.com/benchbatch/benchbatch/export/terminal"
 )
-
-// table is text in columns, aligned by what a terminal shows.
-type table struct{ terminal.Table }
-
-func (t *table) add(cells ...string) { t.Add(cells...) }
-
-// write prints the table, two spaces between columns and none at a line's end.
-func (t *table) write(w io.Writer) { t.Write(w) }
-
-// lines prints text after a label, wrapped between words, further lines below it.
-func (a *App) lines(label, text string) {
-	for _, line := range terminal.Wrap(text, terminal.Columns-terminal.Width(label)) {
-		a.print("%s%s", label, line)
-		label = strings.Repeat(" ", terminal.Width(label))
-	}
-}
 
 // age is how long ago something was, in words of one unit.
 func age(d time.Duration) string {
