@@ -135,7 +135,8 @@ func TestManyCreateOneExperiment(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range ids {
 		all.Go(func() {
-			exp, err := mlflowtest.Client(t, fake.URL).EnsureExperiment(ctx, "one", nil)
+			c := mlflowtest.Client(t, fake.URL, func(cfg *mlflow.Config) { cfg.BackoffMin, cfg.BackoffMax = 50*time.Millisecond, time.Second })
+			exp, err := c.EnsureExperiment(ctx, "one", nil)
 			if assert.NoError(t, err) {
 				ids[i] = exp.ID
 			}
