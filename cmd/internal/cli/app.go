@@ -27,6 +27,7 @@ type App struct {
 	Home     string // the user's home folder, "" = unknown
 	Dir      string // current folder, absolute
 	Terminal bool   // stderr is a terminal: progress bars are drawn
+	Screen   bool   // stdout is a terminal: sentences are broken into lines that fit
 	Colour   bool   // stdout is a terminal that shows marks, and NO_COLOR is not set
 	Now      func() time.Time
 	Signals  <-chan os.Signal // interrupts
@@ -47,7 +48,7 @@ func Process() *App {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return &App{
 		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Home: home, Dir: dir,
-		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Colour: colour(), Now: time.Now, Signals: signals,
+		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Screen: term.IsTerminal(int(os.Stdout.Fd())), Colour: colour(), Now: time.Now, Signals: signals,
 	}
 }
 

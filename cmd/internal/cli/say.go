@@ -24,11 +24,12 @@ func (a *App) print(format string, args ...any) {
 	fmt.Fprintf(a.Stdout, format+"\n", args...)
 }
 
-// printFlow writes a sentence of the product in lines that fit.
+// printFlow writes a sentence of the product, as say does one of the conversation.
 func (a *App) printFlow(text string) {
-	for _, line := range flow(text) {
-		a.print("%s", line)
+	if a.Screen {
+		text = strings.Join(flow(text), "\n")
 	}
+	a.print("%s", text)
 }
 
 // flow breaks each line of a text that is wider than a terminal; what follows of it
