@@ -136,7 +136,8 @@ func conformSpans(t *testing.T, s *suite) {
 		at := trace.Time.UnixNano()
 		spans = append(spans,
 			mlflow.Span{TraceID: trace.ID, ID: root, Name: "root", Start: at, End: at + 5, Ended: true, Attributes: []mlflow.SpanAttribute{mlflow.TextAttribute("mlflow.spanType", "AGENT")}},
-			mlflow.Span{TraceID: trace.ID, ID: fmt.Sprintf("%016x", 2*i+2), Parent: root, Name: "tool \"é\"", Start: at, End: at + 1, Failed: true, Message: "no"})
+			mlflow.Span{TraceID: trace.ID, ID: fmt.Sprintf("%016x", 2*i+2), Parent: root, Name: "tool \"é\"", Start: at, End: at + 1, Failed: true, Message: "no", Attributes: []mlflow.SpanAttribute{
+				mlflow.TextAttribute("benchbatch.model", "gpt-4o-mini"), mlflow.TextAttribute("mlflow.chat.tokenUsage", `{"input_tokens":1000,"output_tokens":9,"total_tokens":1009}`)}})
 	}
 	before := s.client.Calls()["traces/spans"]
 	for range 2 {
@@ -150,5 +151,8 @@ func conformSpans(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	assert.Equal(t, "T-1: say \"é\" 🙂", found[0].RequestPreview, "what the trace was started with stays")
+	for _, trace := range found {
+		assert.NotContains(t, trace.Metadata, "mlflow.trace.cost", "the server calculates none where it does not find the model")
+	}
 	require.NoError(t, s.client.SendSpans(ctx, experiment, nil))
 }

@@ -29,11 +29,6 @@ func (l *Ledger) SendSpans(ctx context.Context, spans []mlflow.Span) error {
 	return l.client.SendSpans(ctx, l.experiment.ID, spans)
 }
 
-// Traces are the traces of a run.
-func (l *Ledger) Traces(ctx context.Context, experimentID, runID string) ([]mlflow.Trace, error) {
-	return l.client.SearchTraces(ctx, experimentID, runID)
-}
-
 // CheckTraces is an error of kind mlflow.ErrNotOffered where the server is too old for traces of the form that is sent.
 func (l *Ledger) CheckTraces(ctx context.Context) error {
 	info, err := l.client.ServerInfo(ctx)
