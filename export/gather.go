@@ -21,10 +21,6 @@ func Gather(f *Frozen) (*Gathering, error) {
 	return &Gathering{x}, nil
 }
 
-// Rule is the batch's rule at its own look, and Metric what it compares: score,
-// passed or judge/ID.
-func (g *Gathering) Rule() stats.Rule { return g.x.v.Rule }
-
 // Metric is what the rule compares: score, passed or judge/ID.
 func (g *Gathering) Metric() string { return g.x.v.Metric }
 

@@ -75,6 +75,39 @@ func (v *Verdict) Chosen() int {
 	return v.Best
 }
 
+// Open says why the batch answers its question not, or not in every reading; "" = it
+// does: a variant may be called best, or every compared pair has a verdict.
+func (v *Verdict) Open() string {
+	switch {
+	case !v.Decided():
+		return "nothing is decided"
+	case v.Slice:
+		return "a calibration claims nothing"
+	case v.Chosen() != stats.Nobody:
+		return ""
+	}
+	compared, open, turned := 0, 0, 0
+	for i := range v.Pairs {
+		if !v.Pairs[i].Compared {
+			continue
+		}
+		compared++
+		switch {
+		case v.Pairs[i].Mark == stats.CannotTell:
+			open++
+		case !v.Stands(i):
+			turned++
+		}
+	}
+	switch {
+	case compared == 0:
+		return "no pair was compared"
+	case open+turned > 0:
+		return fmt.Sprintf("%d pairs compared, %d cannot be told, %d do not hold in every reading", compared, open, turned)
+	}
+	return ""
+}
+
 // Passes says whether pass@k and what rests on passes can be told for a variant.
 func (v *Verdict) Passes(variant int) bool { return v.Unpassed[variant] == 0 }
 

@@ -150,6 +150,17 @@ func TestTwoBrains(t *testing.T) {
 	assert.False(t, back.Overall.Up)
 }
 
+// What changed both ways is not "no change", though it is none on average.
+func TestChangesThatCancelOut(t *testing.T) {
+	c := of(t, one("a", day, "v4", low, high), one("b", nextDay, "v5", high, low), compare.Options{})
+	require.Equal(t, stats.Beats, c.Variants[0].Pair.Mark)
+	require.Equal(t, stats.Beats, c.Variants[1].Pair.Mark)
+	assert.Less(t, c.Overall.Mark, stats.Ahead)
+	said := c.Sentence().String()
+	assert.Contains(t, said, "; taken one by one, 1 better and 1 worse in B.")
+	assert.NotContains(t, said, "No change")
+}
+
 // The two halves are what the same data as one batch would give.
 func TestPairIsThatOfOneBatch(t *testing.T) {
 	c := of(t, one("a", day, "v4", mid), one("b", day, "v5", high), compare.Options{})

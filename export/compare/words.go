@@ -23,6 +23,15 @@ func (c *Comparison) Sentence() document.Text {
 	if o.Pairs == 1 {
 		over = document.Say("for %s", c.paired()[0].Variant.String())
 	}
+	up, down := c.claims()
+	against := up + down // claims that the one over all does not cover
+	switch claim := o.Mark >= stats.Ahead; {
+	case claim && o.Up:
+		against = down
+	case claim:
+		against = up
+	}
+	mixed := against > 0 && o.Pairs > 1
 	var out document.Text
 	switch o.Mark {
 	case stats.Beats:
@@ -30,16 +39,40 @@ func (c *Comparison) Sentence() document.Text {
 	case stats.Ahead:
 		out = document.Say("B is %s than A on exactly these tasks, %s", better(o.Up), over)
 	case stats.Equal:
-		out = document.Say("No change: A and B are equal within the margin of %s, %s", document.Own(short(*c.Rule.Margin)), over)
+		out = document.Say("%sA and B are equal within the margin of %s, %s", nothing("No change: ", mixed), document.Own(short(*c.Rule.Margin)), over)
 	case stats.Tied:
-		out = document.Say("No change shown: A and B are tied (within noise), %s", over)
+		out = document.Say("%sA and B are tied (within noise), %s", nothing("No change shown: ", mixed), over)
 	default:
 		out = document.Say("Cannot tell B from A, %s: %s", over, document.Own(strings.Join(o.Codes.Strings(), ", ")))
+	}
+	if mixed {
+		out = document.Say("%s; taken one by one, %d better and %d worse in B", out, up, down)
 	}
 	if !c.Stands() {
 		out = document.Say("%s; this does not stand in every reading", out)
 	}
 	return document.Say("%s.", out)
+}
+
+// nothing opens a sentence that denies a change, unless single variants changed.
+func nothing(text document.Own, mixed bool) document.Own {
+	if mixed {
+		return ""
+	}
+	return text
+}
+
+// claims counts the variants that are better and worse in B by themselves.
+func (c *Comparison) claims() (up, down int) {
+	for _, v := range c.paired() {
+		switch v.Pair.Winner {
+		case v.Pair.A:
+			up++
+		case v.Pair.B:
+			down++
+		}
+	}
+	return up, down
 }
 
 func better(up bool) document.Own {

@@ -21,6 +21,7 @@ import (
 // compareFlags are the flags of compare.
 type compareFlags struct {
 	out, decision, reference, experiment string
+	verdict                              bool // one is demanded
 }
 
 func (a *App) compareCommand() *cobra.Command {
@@ -39,7 +40,8 @@ Everything else is refused, with the files and settings that changed.
 Runs of two days tell nothing of a change ("measured_apart") unless both sides were
 measured within 24 hours. A rule that not both batches froze makes it post hoc.
 
-Exit codes: 0 compared, 2 usage, 3 the two can't be compared, 5 a hash does not match.`,
+Exit codes: 0 compared, whatever was found; 2 usage; 3 the two can't be compared,
+or --require-verdict and what changed can't be told; 5 a hash does not match.`,
 		Example: `  benchbatch compare batches/bench-v1_2026-10-30_1c2d3e \
                      batches/bench-v1_2026-11-30_7f3a9c
   benchbatch compare support-bench-v1_2026-10-30_1c2d3e latest
@@ -59,13 +61,17 @@ Exit codes: 0 compared, 2 usage, 3 the two can't be compared, 5 a hash does not 
 			if err != nil {
 				return err
 			}
-			return a.result(v, func() { a.showCompared(v) })
+			if err := a.result(v, func() { a.showCompared(v) }); err != nil {
+				return err
+			}
+			return demandedChange(f.verdict, v)
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", "batches", "`DIR` that receives the dated folder")
 	c.Flags().StringVar(&f.decision, "decision", "", "YAML `FILE` with another decision rule: the comparison is then post hoc")
 	c.Flags().StringVar(&f.reference, "reference", "", "`AGENT+MODEL` that links batches of different recipes")
 	c.Flags().StringVar(&f.experiment, "experiment", "", "look for batches in experiment `NAME` only")
+	requireVerdict(c, &f.verdict)
 	return c
 }
 

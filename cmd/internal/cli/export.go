@@ -19,6 +19,7 @@ type exportFlags struct {
 	out      string
 	workers  int
 	withhold []string
+	verdict  bool // one is demanded
 }
 
 func (a *App) exportCommand() *cobra.Command {
@@ -50,13 +51,17 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 			if err != nil {
 				return err
 			}
-			return a.result(map[string]string{"batch": parent.Info.RunID, "folder": e.folder}, func() { a.print("%s", e.folder) })
+			if err := a.result(map[string]string{"batch": parent.Info.RunID, "folder": e.folder}, func() { a.print("%s", e.folder) }); err != nil {
+				return err
+			}
+			return demanded(f.verdict, e.frozen, e.summary)
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", "batches", "`DIR` that receives the dated folder")
 	c.Flags().IntVar(&f.workers, "workers", 0, "`N` evaluations read at once (0 = 4)")
 	c.Flags().StringSliceVar(&f.withhold, "withhold", nil, "leave out `WHAT`: raw (answers), inputs (tasks); their digests stay")
 	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
+	requireVerdict(c, &f.verdict)
 	return c
 }
 

@@ -61,7 +61,7 @@ func leaderboard(s *export.Summary) []int {
 		case y == nil:
 			return -1
 		}
-		return cmp.Or(cmp.Compare(x.Low, y.Low), cmp.Compare(x.High, y.High), -cmp.Compare(*s.Variants[a].Mean, *s.Variants[b].Mean))
+		return cmp.Or(cmp.Compare(x.Low, y.Low), cmp.Compare(x.High, y.High), cmp.Compare(s.Verdict.Description.Variants[b].Mean.Value, s.Verdict.Description.Variants[a].Mean.Value))
 	})
 	return order
 }

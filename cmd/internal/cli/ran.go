@@ -113,6 +113,22 @@ func describeCell(seats []seat) ranCell {
 	return row
 }
 
+// describeFrom takes the figures of the frozen batch's report: over tasks, each weighing
+// the same, where the sums of the plan are over runs.
+func describeFrom(cells []ranCell, s *export.Summary) {
+	if s == nil {
+		return
+	}
+	for i := range cells {
+		for n := range s.Variants {
+			if v := &s.Variants[n]; v.Cell.Variant == cells[i].Variant {
+				cells[i].Mean = v.Mean
+				cells[i].Low, cells[i].High = v.Range()
+			}
+		}
+	}
+}
+
 func describeScores(scores []float64) (mean, low, high *float64) {
 	if len(scores) == 0 {
 		return nil, nil, nil

@@ -23,6 +23,7 @@ import (
 type reportFlags struct {
 	write    string
 	decision string
+	verdict  bool // one is demanded
 }
 
 func (a *App) reportCommand() *cobra.Command {
@@ -38,7 +39,8 @@ report is the same. With -o it writes report and README to a new folder.
 a spec's decision. Such a report says POST HOC on every page, and never replaces the
 folder's own.
 
-Exit codes: 0 done, 2 no such folder or decision, 5 the folder does not hold.`,
+Exit codes: 0 done, 2 no such folder or decision, 3 no verdict with --require-verdict,
+5 the folder does not hold.`,
 		Example: `  benchbatch report batches/support-bench-v1_2026-11-30_7f3a9c
   benchbatch report FOLDER -o again
   benchbatch report FOLDER --decision stricter.yaml -o stricter`,
@@ -51,11 +53,12 @@ Exit codes: 0 done, 2 no such folder or decision, 5 the folder does not hold.`,
 			if err := a.result(r, func() { a.showReport(r) }); err != nil {
 				return err
 			}
-			return r.err(args[0])
+			return errors.Join(r.err(args[0]), r.open)
 		},
 	}
 	c.Flags().StringVarP(&f.write, "write", "o", "", "new `DIR` that receives report and README")
 	c.Flags().StringVar(&f.decision, "decision", "", "YAML `FILE` with another decision rule: the report is then post hoc")
+	requireVerdict(c, &f.verdict)
 	return c
 }
 
@@ -68,6 +71,8 @@ type reported struct {
 	Why     string   `json:"not_compared,omitempty"`
 	Differ  []string `json:"differ,omitempty"`
 	Written string   `json:"written,omitempty"` // folder of the new report
+
+	open error // where a verdict was demanded and there is none
 }
 
 // err is an integrity error where the folder's report does not follow from its tables.
@@ -97,6 +102,7 @@ func (a *App) report(ctx context.Context, dir string, f reportFlags) (*reported,
 		return nil, err
 	}
 	r := &reported{Brief: briefOf(folder.Frozen, summary)}
+	r.open = demanded(f.verdict, folder.Frozen, summary)
 	r.Folder, r.Files = dir, lookAt(made)
 	r.compare(folder, made)
 	if f.write != "" {

@@ -32,6 +32,7 @@ type runFlags struct {
 	takeOver  bool
 	patience  time.Duration
 	logFolder bool
+	verdict   bool // one is demanded
 }
 
 func (a *App) runCommand() *cobra.Command {
@@ -71,6 +72,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 	}
 	f.planFlags.add(c)
 	f.launching(c, "batches")
+	requireVerdict(c, &f.verdict)
 	return c
 }
 
@@ -248,7 +250,8 @@ func (a *App) finished(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	a.publish(ctx, l, *p.Finished, e, p.Spec().Budget.CeilingUSD, f.logFolder)
 	out := &ran{Batch: p.Finished.Info.RunID, Name: p.Finished.Name(), Counts: e.result.Counts, Frozen: true, Folder: e.folder, Verdict: e.verdict,
 		Page: conn.page(p.Finished.Info.ExperimentID, p.Finished.Info.RunID), Cells: cellsOf(p, e.result)}
-	return out, left(e.result.Counts)
+	describeFrom(out.Cells, e.summary)
+	return out, answered(left(e.result.Counts), f, e)
 }
 
 // conclude writes the folder of a frozen batch and says how it ended.
@@ -280,11 +283,20 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 	}
 	e, err := a.exportBatch(ctx, l, report.Parent, exportFlags{out: f.out})
 	out.Counts, out.Frozen, out.Folder, out.Verdict, out.Cells = report.Result.Counts, true, e.folder, e.verdict, cellsOf(report.Plan, report.Result)
+	describeFrom(out.Cells, e.summary)
 	if err != nil {
 		return out, err
 	}
 	a.publish(ctx, l, report.Parent, e, report.Plan.Spec().Budget.CeilingUSD, f.logFolder)
-	return out, left(out.Counts)
+	return out, answered(left(out.Counts), f, e)
+}
+
+// answered is the error of a frozen batch: what is missing stands before what is open.
+func answered(missing error, f runFlags, e exported) error {
+	if missing != nil {
+		return missing
+	}
+	return demanded(f.verdict, e.frozen, e.summary)
 }
 
 // withoutRepeat counts the slots without a repeat by what became of them.
