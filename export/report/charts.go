@@ -162,15 +162,12 @@ func (p *page) runsChart() {
 		if n++; n > mostDrawn {
 			continue
 		}
-		row := chart.DotRow{Label: p.name(i), Mean: v.Mean}
+		row := chart.DotRow{Label: p.name(i), Mean: p.drawnMean(i)}
 		for r := range v.Runs {
 			row.Runs = append(row.Runs, v.Runs[r].Mean)
 		}
 		if p.v.Decided() && p.scored() {
 			d := &p.v.Description.Variants[i]
-			if d.Mean != nil {
-				row.Mean = &d.Mean.Value
-			}
 			if shown, _ := d.Preferred(); shown != nil {
 				row.Low, row.High = &shown.Low, &shown.High
 			}

@@ -10,7 +10,7 @@ import (
 // runs shows every run's mean, so that the spread is seen.
 func (p *page) runs() {
 	rows := p.rows()
-	t := &document.Table{Caption: say("Mean score of every counted run, by repeat"), Columns: columns("variant", "#runs", "means", "#worst – best")}
+	t := &document.Table{Caption: say("Mean score of every counted run, by repeat, and the mean over tasks"), Columns: columns("variant", "#runs", "means", "#mean", "#worst – best")}
 	for _, i := range p.order {
 		v := &p.s.Variants[i]
 		if len(v.Runs) == 0 {
@@ -25,7 +25,7 @@ func (p *page) runs() {
 			}
 			means = append(means, text)
 		}
-		t.Rows = append(t.Rows, document.Row{say("%s", p.name(i)), say("%d", len(v.Runs)), document.Join(means, ", "), say("%s", runRange(v))})
+		t.Rows = append(t.Rows, document.Row{say("%s", p.name(i)), say("%d", len(v.Runs)), document.Join(means, ", "), say("%s", maybe(p.drawnMean(i))), say("%s", runRange(v))})
 	}
 	if len(t.Rows) == 0 {
 		return
@@ -34,6 +34,14 @@ func (p *page) runs() {
 	p.runsChart()
 	p.table(t)
 	p.note("Runs of one variant differ by chance; a difference between two variants that is smaller than this spread is hard to see in single runs.")
+}
+
+// drawnMean is a variant's mean score over tasks.
+func (p *page) drawnMean(i int) *float64 {
+	if p.v.Decided() && p.scored() && p.v.Description.Variants[i].Mean != nil {
+		return &p.v.Description.Variants[i].Mean.Value
+	}
+	return p.s.Variants[i].Mean
 }
 
 // rows are the evaluations by run id.

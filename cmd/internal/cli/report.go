@@ -39,7 +39,7 @@ report is the same. With -o it writes report and README to a new folder.
 a spec's decision. Such a report says POST HOC on every page, and never replaces the
 folder's own.
 
-Exit codes: 0 done, 2 no such folder or decision, 3 no verdict with --require-verdict,
+Exit codes: 0 done, 2 no such folder or decision, 3 no verdict and one demanded,
 5 the folder does not hold.`,
 		Example: `  benchbatch report batches/support-bench-v1_2026-11-30_7f3a9c
   benchbatch report FOLDER -o again
