@@ -58,7 +58,7 @@ func (a *App) tryPublish(ctx context.Context, l *ledger.Ledger, p ledger.Parent,
 	}
 	b.Spent.Ceiling = ceiling
 	if p.Edited {
-		a.say("the note of batch %s was edited in MLflow: it is left as it is", cleanLine(p.Name()))
+		a.noteEdited()
 	}
 	return l.WriteNote(ctx, &p, note.Text(b), digest)
 }

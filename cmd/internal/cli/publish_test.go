@@ -13,6 +13,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/mlflow/views"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
@@ -73,8 +74,10 @@ func TestAnEditedNoteIsLeftAlone(t *testing.T) {
 	require.False(t, part.Frozen)
 	assert.Contains(t, s.parent(part).Tag("mlflow.note.content"), "Unfinished, 4 of 8 repeats are there")
 	require.NoError(t, s.client().SetTag(t.Context(), part.Batch, "mlflow.note.content", "mine"))
+	said := s.json(&part, "run", s.spec, "--only", "model=m-one")
+	assert.Contains(t, said.stderr, "was edited in MLflow: it is left as it is")
 	var r ran
-	said := s.json(&r, "run", s.spec)
+	said = s.json(&r, "run", s.spec)
 	assert.Equal(t, part.Batch, r.Batch)
 	assert.Contains(t, said.stderr, "was edited in MLflow: it is left as it is")
 	assert.Equal(t, "mine", s.parent(r).Tag("mlflow.note.content"))
@@ -137,4 +140,27 @@ func TestRunsSayWhereTheyComeFrom(t *testing.T) {
 	assert.NotEmpty(t, r.Batch)
 	outside, branch := revision(t.Context(), t.TempDir())
 	assert.Empty(t, outside+branch)
+}
+
+// TestDoctorAsksWhatTheUINeeds, and leaves nothing behind.
+func TestDoctorAsksWhatTheUINeeds(t *testing.T) {
+	for version, says := range map[mlflowtest.Version][]string{
+		mlflowtest.Newest: {"3.17.2", "written, and removed again", "through the server's proxy", "/runs?workflowType=machine_learning"},
+		mlflowtest.Oldest: {"2.22.5: saved views open by their links alone", "written, and emptied again", "through the server's proxy"},
+	} {
+		s := newShellAt(t, mlflowtest.NewFakeOf(t, version).URL)
+		got := s.ok("doctor", "--experiment", "probed")
+		for _, text := range says {
+			assert.Contains(t, got.out, text)
+		}
+		e, err := s.client().GetExperimentByName(t.Context(), "probed")
+		require.NoError(t, err)
+		assert.Empty(t, views.IDs(e, ""))
+	}
+	faults, address := mlflowtest.NewProxy(t, mlflowtest.NewFake(t).URL)
+	faults.Inject(mlflowtest.Fault{Route: "set-experiment-tag", Do: mlflowtest.Answer(http.StatusForbidden, "Permission denied")})
+	s := newShellAt(t, address)
+	got := s.run("doctor")
+	assert.Equal(t, ExitFailed, got.code)
+	assert.Contains(t, got.out, "EDIT permission")
 }

@@ -21,6 +21,7 @@ type showing struct {
 	ctx    context.Context
 	page   *page.Page
 	failed func(error) // told of every failure
+	edited func()      // told that the note is a person's
 }
 
 // show makes the experiment, with what is given to a new one, and the page of a plan.
@@ -33,11 +34,15 @@ func (a *App) show(ctx context.Context, l *ledger.Ledger, p *planner.Plan) (*sho
 		return nil, err
 	}
 	kept, err := page.New(l, p, p.Spec().Budget.CeilingUSD, a.Now)
-	return &showing{observer: a.observe(), ctx: context.WithoutCancel(ctx), page: kept, failed: a.pageFailed}, err
+	return &showing{observer: a.observe(), ctx: context.WithoutCancel(ctx), page: kept, failed: a.pageFailed, edited: a.noteEdited}, err
 }
 
 func (a *App) pageFailed(err error) {
 	a.say("the batch's page in MLflow could not be written, and the batch goes on without: %s", cleanLine(err.Error()))
+}
+
+func (a *App) noteEdited() {
+	a.say("the batch's note was edited in MLflow: it is left as it is")
 }
 
 func (s *showing) try(f func(ctx context.Context) error) {
@@ -61,4 +66,7 @@ func (s *showing) Ended(slot planner.Slot, m evaluation.Measured) {
 // leave writes the page of a batch that stays open; see page.Leave.
 func (s *showing) leave(draft *batch.Result) {
 	s.try(func(ctx context.Context) error { return s.page.Leave(ctx, draft) })
+	if s.page.Edited() {
+		s.edited()
+	}
 }
