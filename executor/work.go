@@ -178,6 +178,11 @@ func (r *runner) giveBack(e entry) error {
 	return r.State.write(e)
 }
 
+// place is where a cell stands in the plan.
+func (r *runner) place(c batch.Cell) int {
+	return max(0, slices.IndexFunc(r.Plan.Doc.Cells, func(p batch.Cell) bool { return p.Identity.Cell == c.Identity.Cell }))
+}
+
 // create makes the run of an evaluation. Its entry is on disk before.
 func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 	id, err := uuid.NewRandom()
@@ -193,7 +198,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 		return e, err
 	}
 	start := ledger.Start{
-		Parent: r.parent, Cell: s.Cell, Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
+		Parent: r.parent, Cell: s.Cell, Place: r.place(s.Cell), Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
 		From: r.From, At: e.At, Continues: e.continues(),
 	}
 	err = r.patiently(ctx, func() error {

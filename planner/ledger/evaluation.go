@@ -15,6 +15,7 @@ import (
 type Start struct {
 	Parent    Parent
 	Cell      batch.Cell
+	Place     int // of the cell in the plan, from 0: it decides the colour
 	Slot      int
 	UUID      string
 	Launcher  string // who runs it: host, process id and its start time
@@ -51,7 +52,7 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 		mlflow.Tag{Key: TagLauncher, Value: s.Launcher},
 		mlflow.Tag{Key: tagParent, Value: s.Parent.Info.RunID},
 		mlflow.Tag{Key: "mlflow.runType", Value: "genai_evaluate"},
-		mlflow.Tag{Key: "mlflow.runColor", Value: color(s.Cell.Identity.Cell)},
+		mlflow.Tag{Key: "mlflow.runColor", Value: palette[s.Place%len(palette)]},
 	)
 	if s.BrainName != "" {
 		tags = append(tags, mlflow.Tag{Key: TagBrain, Value: s.BrainName})
@@ -72,17 +73,9 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	})
 }
 
-// palette is a set of colours that stay apart on white and on black.
+// palette is a set of colours that stay apart on white and on black. All repeats of a
+// cell have one, and the first cells of a plan have different ones.
 var palette = []string{"#1f6feb", "#d29922", "#2da44e", "#cf222e", "#8250df", "#bf3989", "#0a7ea4", "#9a6700", "#57606a", "#1b7c83", "#bc4c00", "#6639ba"}
-
-// color gives all repeats of a cell one colour.
-func color(cell batch.Digest) string {
-	var n int
-	for _, c := range cell.Short() {
-		n = (n*31 + int(c)) % 7919
-	}
-	return palette[n%len(palette)]
-}
 
 // Finish describes an evaluation that has ended.
 type Finish struct {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,17 @@ func TestTheReportStandsOnTheRun(t *testing.T) {
 	note := s.parent(r).Tag("mlflow.note.content")
 	assert.True(t, strings.HasPrefix(note, r.Verdict+"  \n8 planned = 0 reused + 8 done + 0 failed + 0 skipped + 0 not started · "), note)
 	assert.Equal(t, 4, faults.Requests("set-experiment-tag"), "views: the history stands on a new experiment from the start")
+
+	colours := map[string]string{}
+	evaluations, _ := s.history()
+	for _, e := range evaluations {
+		cell := e.Tag("benchbatch.cell")
+		if colours[cell] == "" {
+			colours[cell] = e.Tag("mlflow.runColor")
+		}
+		assert.Equal(t, colours[cell], e.Tag("mlflow.runColor"), "one colour a cell")
+	}
+	assert.Len(t, slices.Compact(slices.Sorted(maps.Values(colours))), 4, "another for each")
 
 	// Once is enough; another batch of the same recipe needs no view, and its report stands on its own run.
 	uploads := faults.Requests("report.html")
