@@ -90,9 +90,9 @@ func (p *page) coverage() document.Text {
 	if all == 0 {
 		return say("nothing counts")
 	}
-	text := say("%s of counted task runs have a score", percent(float64(scored)/float64(all)))
+	text := say("%s of counted task runs have a score", covered(float64(scored)/float64(all)))
 	if scored < all {
-		text = say("%s; least: %s with %s", text, p.name(least), percent(*p.s.Variants[least].Cover))
+		text = say("%s; least: %s with %s", text, p.name(least), covered(*p.s.Variants[least].Cover))
 	}
 	return text
 }

@@ -75,6 +75,9 @@ func share(v float64) own { return own(strconv.FormatFloat(math.Round(v*1e6)/1e4
 
 func percent(v float64) own { return own(strconv.FormatFloat(100*v, 'f', 1, 64)) + " %" }
 
+// covered is a share that never reads as all where something is missing.
+func covered(v float64) own { return percent(math.Floor(v*1000+1e-9) / 1000) }
+
 func pValue(p *float64) own {
 	switch {
 	case p == nil:
