@@ -25,6 +25,8 @@ type budget struct {
 	dearest  float64 // known of any model
 	learning bool    // a model's first cost is awaited
 	unknown  string  // variant whose cost stayed unknown; "" = none
+	waits    bool    // what is reserved leaves nothing for now: see queue.block
+	over     bool    // nobody else has reserved anything that may be given back
 }
 
 // newBudget keeps the batch below its ceiling, and this run below a bound of its
@@ -89,7 +91,7 @@ func (b *budget) admits(c batch.Cell) bool {
 	if b == nil {
 		return true
 	}
-	if b.unknown != "" {
+	if b.unknown != "" || b.waits {
 		return false
 	}
 	price, known := b.price(c)
@@ -99,30 +101,53 @@ func (b *budget) admits(c batch.Cell) bool {
 	return b.spent+b.reserved+price <= b.ceiling+1e-9
 }
 
-// reserve books a start and returns how to settle it.
-func (b *budget) reserve(c batch.Cell) func(cost *float64) {
+// booked is what a start has reserved.
+type booked struct {
+	budget *budget // nil = there is none
+	cell   batch.Cell
+	price  float64
+	known  bool
+}
+
+// reserve books a start.
+func (b *budget) reserve(c batch.Cell) booked {
 	if b == nil {
-		return func(*float64) {}
+		return booked{}
 	}
 	price, known := b.price(c)
 	b.reserved += price
 	if !known {
 		b.learning = true
 	}
-	return func(cost *float64) {
-		b.reserved -= price
-		if !known {
-			b.learning = false
-		}
-		switch {
-		case cost != nil:
-			b.spent += *cost
-			b.learn(c.Identity.Cell, c.Model, *cost)
-		case known:
-			b.spent += price // the stated worst case
-		default:
-			b.unknown = c.Variant.String()
-		}
+	return booked{b, c, price, known}
+}
+
+// settle says what it cost in USD; nil = unknown.
+func (r booked) settle(cost *float64) {
+	b := r.budget
+	if b == nil {
+		return
+	}
+	r.cancel()
+	switch {
+	case cost != nil:
+		b.spent += *cost
+		b.learn(r.cell.Identity.Cell, r.cell.Model, *cost)
+	case r.known:
+		b.spent += r.price // the stated worst case
+	default:
+		b.unknown = r.cell.Variant.String()
+	}
+}
+
+// cancel takes a start back that was none.
+func (r booked) cancel() {
+	if r.budget == nil {
+		return
+	}
+	r.budget.reserved -= r.price
+	if !r.known {
+		r.budget.learning = false
 	}
 }
 
@@ -139,4 +164,22 @@ func (b *budget) why(left int) string {
 		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove %s", b.unknown, b.ceiling, b.bound)
 	}
 	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise %s and run again", b.spent, b.ceiling, left, b.bound)
+}
+
+// costOf is what the evaluations of one launcher cost a batch, in USD: the worst case
+// and, where nothing was told, the dearest known of the cell or the model.
+func costOf(p *planner.Plan, batchRun, launcher string) float64 {
+	var ceiling float64
+	b := newBudget(&ceiling, nil, p, batchRun) // for its prices
+	sum := 0.0
+	for _, e := range slices.Concat(p.Valid, p.Ended, p.Live) {
+		switch {
+		case e.Batch != batchRun || e.Launcher != launcher:
+		case e.WorstUSD != nil:
+			sum += *e.WorstUSD
+		default:
+			sum += cmp.Or(b.byCell[e.Identity.Cell], b.byModel[e.Model])
+		}
+	}
+	return sum
 }

@@ -31,7 +31,7 @@ func (q *queue) play(took func(planner.Slot) time.Duration) time.Duration {
 	now := epoch
 	type running struct {
 		ends time.Time
-		end  func(*float64)
+		turn *turn
 	}
 	var active []running
 	for {
@@ -41,8 +41,8 @@ func (q *queue) play(took func(planner.Slot) time.Duration) time.Duration {
 			if l, wait = q.pick(now); l == nil {
 				break
 			}
-			s, end := q.start(l, now)
-			active = append(active, running{now.Add(took(s)), end})
+			t := q.start(l, now)
+			active = append(active, running{now.Add(took(t.Slot)), t})
 		}
 		next := -1
 		for i, r := range active {
@@ -57,7 +57,7 @@ func (q *queue) play(took func(planner.Slot) time.Duration) time.Duration {
 			return now.Sub(epoch)
 		default:
 			now = active[next].ends
-			active[next].end(nil)
+			active[next].turn.end(nil)
 			active = append(active[:next], active[next+1:]...)
 		}
 	}

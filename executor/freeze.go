@@ -13,39 +13,64 @@ import (
 
 // freeze plans anew and, where every slot has its fate, stores the result. Where
 // another launcher of the batch was first, its result is the batch's. A batch of
-// which no model answered stays open: there is nothing to freeze.
-func (r *runner) freeze(ctx context.Context, report *Report) error {
-	in := r.Input
-	in.Join, in.Confirm = r.parent.Info.RunID, true
-	p, err := planner.Make(ctx, r.Ledger, in)
+// which no model answered stays open: there is nothing to freeze. It returns slots that
+// others have ended without filling them, if they are to be measured here.
+func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Slot, err error) {
+	p, err := r.plan(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report.Plan = p
 	if p.Finished != nil {
-		return r.adopt(ctx, *p.Finished, report)
+		return nil, r.adopt(ctx, *p.Finished, report)
 	}
+	if again = r.unfilled(p); len(again) > 0 {
+		return again, nil
+	}
+	r.part(ctx)
 	result, err := planner.Freeze(p, r.parent, r.Ledger.ExperimentName(), r.fates, time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c := result.Counts; c.NotStarted > 0 || c.Skipped == c.Planned {
-		return nil
+	c := result.Counts
+	if c.Skipped > 0 && r.shared != nil {
+		if report.Others, err = r.shared.member.Others(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if c.NotStarted > 0 || c.Skipped == c.Planned || len(report.Others) > 0 {
+		return nil, nil
 	}
 	body, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	at := result.Frozen.UnixMilli()
 	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !won {
-		return r.adopt(ctx, r.parent, report)
+		return nil, r.adopt(ctx, r.parent, report)
 	}
 	report.Parent, report.Result = r.parent, result
-	return nil
+	return nil, nil
+}
+
+// unfilled are the slots that another launcher has ended and that are missing all the
+// same, without a fate, in the batch's random order.
+func (r *runner) unfilled(p *planner.Plan) []planner.Slot {
+	var out []planner.Slot
+	if r.stopped() || r.asked != "" || r.exhausted != "" {
+		return nil
+	}
+	for _, s := range order(p) {
+		if _, has := r.fates[keyOf(s)]; r.elsewhere[keyOf(s)] && !has {
+			out = append(out, s)
+		}
+	}
+	clear(r.elsewhere)
+	return out
 }
 
 // adopt takes the result that another launcher has frozen.

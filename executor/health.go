@@ -29,7 +29,7 @@ func newHealth() *health { return &health{row: map[string]int{}, asked: map[stri
 // note takes in how an evaluation ended and says whether a series is full.
 func (h *health) note(model string, m evaluation.Measured) bool {
 	switch {
-	case m.State == batch.StateInterrupted:
+	case m.State == batch.StateInterrupted, m.State == batch.StateSuperseded:
 		return false
 	case !providerFailed(m):
 		h.row[model], h.asked[model] = 0, false

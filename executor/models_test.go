@@ -34,6 +34,8 @@ func (w *watcher) Away(error)                              {}
 func (w *watcher) Back(time.Duration)                      {}
 func (w *watcher) StopAsked(string)                        {}
 func (w *watcher) Tracing(int)                             {}
+func (w *watcher) Waiting(int, []string)                   {}
+func (w *watcher) Elsewhere(planner.Slot)                  {}
 func (w *watcher) Skipped(model, reason string, slots int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -68,7 +68,7 @@ func newQueue(slots []planner.Slot, limits Limits, h *planner.History, b *budget
 	for _, model := range slices.Sorted(maps.Keys(limits.Models)) {
 		for _, name := range limits.Models[model] {
 			if byName[name] == nil {
-				byName[name] = &quota{Quota: limits.Quotas[name]}
+				byName[name] = &quota{Quota: limits.Quotas[name], name: name}
 				q.quotas = append(q.quotas, byName[name])
 			}
 			q.of[model] = append(q.of[model], byName[name])
@@ -175,25 +175,52 @@ func (q *queue) pressure(c batch.Cell) float64 {
 	return most
 }
 
-// start takes the next slot of a cell and books it. The caller hands what its
-// evaluation cost in USD (nil = unknown) to the function it gets.
-func (q *queue) start(l *line, now time.Time) (planner.Slot, func(cost *float64)) {
-	s := l.slots[0].Slot
+// turn is a slot that was taken out of the queue, as it is booked.
+type turn struct {
+	planner.Slot
+	queue  *queue
+	line   *line
+	at     int
+	quotas []func(void bool)
+	money  booked
+}
+
+// start takes the next slot of a cell and books it.
+func (q *queue) start(l *line, now time.Time) *turn {
+	t := &turn{Slot: l.slots[0].Slot, queue: q, line: l, at: l.slots[0].at, money: q.budget.reserve(l.cell)}
 	l.slots = l.slots[1:]
 	q.size--
 	q.active++
-	var ends []func()
 	for _, quota := range q.of[l.cell.Model] {
-		ends = append(ends, quota.start(l.cell.Model, q.history.TokensPerMinute(l.cell), now))
+		t.quotas = append(t.quotas, quota.start(l.cell.Model, q.history.TokensPerMinute(l.cell), now))
 	}
-	settle := q.budget.reserve(l.cell)
-	return s, func(cost *float64) {
-		q.active--
-		for _, end := range ends {
-			end()
-		}
-		settle(cost)
+	return t
+}
+
+// end books that its evaluation has ended, and what that cost in USD (nil = unknown).
+func (t *turn) end(cost *float64) {
+	t.free(false)
+	t.money.settle(cost)
+}
+
+// void books that it did not start after all.
+func (t *turn) void() {
+	t.free(true)
+	t.money.cancel()
+}
+
+func (t *turn) free(void bool) {
+	t.queue.active--
+	for _, end := range t.quotas {
+		end(void)
 	}
+}
+
+// again puts the slot back in its place, after void.
+func (t *turn) again() {
+	i, _ := slices.BinarySearchFunc(t.line.slots, t.at, func(p placed, at int) int { return cmp.Compare(p.at, at) })
+	t.line.slots = slices.Insert(slices.Clone(t.line.slots), i, placed{t.Slot, t.at})
+	t.queue.size++
 }
 
 // drop takes out a model's slots, in the batch's random order.
@@ -212,4 +239,41 @@ func (q *queue) drop(model string) []planner.Slot {
 		out[i] = p.Slot
 	}
 	return out
+}
+
+// moneyShort stands for the money below the ceiling where a quota is named.
+const moneyShort = "$"
+
+// block holds back what stands under a quota, or what costs money, until unblock.
+func (q *queue) block(quota string) {
+	if quota == moneyShort {
+		q.budget.waits = true
+	}
+	for _, one := range q.quotas {
+		one.full = one.full || one.name == quota
+	}
+}
+
+func (q *queue) unblock() {
+	if q.budget != nil {
+		q.budget.waits, q.budget.over = false, false
+	}
+	for _, one := range q.quotas {
+		one.full = false
+	}
+}
+
+// blocked says whether anything is held back that others may give back.
+func (q *queue) blocked() bool {
+	return q.budget != nil && q.budget.waits && !q.budget.over || slices.ContainsFunc(q.quotas, func(one *quota) bool { return one.full })
+}
+
+// needs says whether anything under a quota is not started.
+func (q *queue) needs(name string) bool {
+	for _, l := range q.lines {
+		if len(l.slots) > 0 && slices.ContainsFunc(q.of[l.cell.Model], func(one *quota) bool { return one.name == name }) {
+			return true
+		}
+	}
+	return false
 }

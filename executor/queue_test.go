@@ -102,17 +102,17 @@ func TestNoPlaceIsIdleWhileThereIsWork(t *testing.T) {
 		left[s.Cell.Model]++
 	}
 	places := map[string]int{"local": 1, "small": 2, "large": 3, "free": 100}
-	ends := map[string][]func(*float64){}
+	ends := map[string][]*turn{}
 	for q.size > 0 {
 		for q.active < u.workers {
 			l, _ := q.pick(time.Unix(0, 0))
 			if l == nil {
 				break
 			}
-			s, end := q.start(l, time.Unix(0, 0))
+			s := q.start(l, time.Unix(0, 0))
 			running[s.Cell.Model]++
 			left[s.Cell.Model]--
-			ends[s.Cell.Model] = append(ends[s.Cell.Model], end)
+			ends[s.Cell.Model] = append(ends[s.Cell.Model], s)
 		}
 		for m, n := range places {
 			idle := q.active < u.workers && running[m] < n && left[m] > 0
@@ -120,7 +120,7 @@ func TestNoPlaceIsIdleWhileThereIsWork(t *testing.T) {
 		}
 		for _, m := range []string{"free", "large", "small", "local"} {
 			if running[m] > 0 {
-				ends[m][0](nil)
+				ends[m][0].end(nil)
 				ends[m] = ends[m][1:]
 				running[m]--
 				break
@@ -186,11 +186,11 @@ func TestAnExclusiveGroupLeavesAModelThatIsHeld(t *testing.T) {
 	q := newQueue(p.Slots, LimitsOf(s, 8), nil, nil)
 	l, _ := q.pick(time.Unix(0, 0))
 	require.Equal(t, "m", l.cell.Model)
-	_, end := q.start(l, time.Unix(0, 0))
+	started := q.start(l, time.Unix(0, 0))
 	q.held["m"] = true
 	l, _ = q.pick(time.Unix(0, 0))
 	assert.Nil(t, l, "m still runs")
-	end(nil)
+	started.end(nil)
 	l, _ = q.pick(time.Unix(0, 0))
 	require.NotNil(t, l)
 	assert.Equal(t, "n", l.cell.Model)
@@ -201,25 +201,24 @@ func TestTokensAMinuteAreShared(t *testing.T) {
 	wall, tokens := 30.0, 1000.0 // 2,000 a minute
 	h := planner.NewHistory(10, nil, nil)
 	s := specOf(map[string]spec.Quota{"q-m": {TokensPerMinute: 5000}}, "m")
-	starts := func(q *queue) (ends []func(*float64)) {
+	starts := func(q *queue) (ends []*turn) {
 		for {
 			l, wait := q.pick(time.Unix(0, 0))
 			if l == nil {
 				assert.Zero(t, wait)
 				return ends
 			}
-			_, end := q.start(l, time.Unix(0, 0))
-			ends = append(ends, end)
+			ends = append(ends, q.start(l, time.Unix(0, 0)))
 		}
 	}
 	q := newQueue(p.Slots, LimitsOf(s, 8), h, nil)
 	ends := starts(q)
 	assert.Len(t, ends, 1, "how much it uses is not known: the first runs alone")
 	h.Add(p.Doc.Cells[0].Identity, nil, &wall, &tokens)
-	ends[0](nil)
+	ends[0].end(nil)
 	ends = starts(q)
 	assert.Len(t, ends, 2, "2 × 2,000 fit into 5,000")
-	ends[0](nil)
+	ends[0].end(nil)
 	assert.Len(t, starts(q), 1)
 
 	s.Quotas["q-m"] = spec.Quota{TokensPerMinute: 1500}

@@ -9,6 +9,8 @@ import (
 // quota is one quota at work. It is not safe for concurrent use.
 type quota struct {
 	spec.Quota
+	name    string
+	full    bool // other launchers have all its places, for now
 	running int
 	last    time.Time // of the latest start
 	rate    float64   // tokens a minute of what runs, where known
@@ -32,6 +34,8 @@ func (q *quota) places(all int) int {
 // that has work.
 func (q *quota) admits(model string, rate *float64, stay bool, now time.Time) (bool, time.Duration) {
 	switch {
+	case q.full:
+		return false, 0
 	case q.AtOnce > 0 && q.running >= q.AtOnce:
 		return false, 0
 	case q.Exclusive && model != q.loaded && (q.running > 0 || (stay && q.waits)):
@@ -47,8 +51,10 @@ func (q *quota) admits(model string, rate *float64, stay bool, now time.Time) (b
 	return true, 0
 }
 
-// start books an evaluation and returns how to book its end.
-func (q *quota) start(model string, rate *float64, now time.Time) func() {
+// start books an evaluation and returns how to book its end. Void says that it did not
+// start after all.
+func (q *quota) start(model string, rate *float64, now time.Time) func(void bool) {
+	last, loaded := q.last, q.loaded
 	q.running++
 	q.last, q.loaded = now, model
 	known := 0.0
@@ -58,13 +64,16 @@ func (q *quota) start(model string, rate *float64, now time.Time) func() {
 		known = *rate
 	}
 	q.rate += known
-	return func() {
+	return func(void bool) {
 		q.running--
 		if rate == nil {
 			q.unknown--
 		}
 		if q.rate -= known; q.running == 0 {
 			q.rate = 0 // no rounding is carried on
+		}
+		if void && q.last.Equal(now) { // nobody has started since
+			q.last, q.loaded = last, loaded
 		}
 	}
 }

@@ -144,15 +144,16 @@ func gone(err error) bool {
 	return errors.Is(err, mlflow.ErrNotFound) || errors.Is(err, mlflow.ErrDeleted)
 }
 
-// Busy says that evaluations which this plan would start are running elsewhere.
+// Busy says that evaluations which this plan would start are running elsewhere, and
+// that whoever runs them does not claim what it measures.
 type Busy struct {
 	Runs      []string // run ids
 	Launchers []string
 }
 
 func (e *Busy) Error() string {
-	return fmt.Sprintf("%d evaluations of this plan are RUNNING elsewhere and nobody pays twice: run %s, started by %s\n"+
-		"  wait for them; or, if that launcher is gone for good, close them and measure anew with --take-over",
+	return fmt.Sprintf("%d evaluations of this plan are RUNNING elsewhere without a claim, and nobody pays twice: run %s, started by %s\n"+
+		"  wait for them; or, if they are dead, close them and measure anew with --take-over",
 		len(e.Runs), strings.Join(e.Runs, ", "), strings.Join(e.Launchers, ", "))
 }
 
@@ -179,8 +180,9 @@ func CloseGone(ctx context.Context, l *ledger.Ledger, e ledger.Entry, endLeft fu
 }
 
 // CloseLeft closes runs that a dead launcher of this host left RUNNING. Other live
-// runs of missing cells are an error (*Busy), unless takeOver closes them too.
-// Only cells that only (nil = all) lets start can be missing. endLeft is as for Recover.
+// runs of missing cells that nobody claims are an error (*Busy), unless takeOver closes
+// them too; what is claimed is shared. Only cells that only (nil = all) lets start can be
+// missing. endLeft is as for Recover.
 func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func(batch.Variant) bool, takeOver bool, endLeft func(uuid string) int) (closed int, err error) {
 	missing := map[batch.Digest]bool{}
 	if p.Finished == nil { // else nothing would be started
@@ -192,7 +194,7 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func
 	for _, e := range p.Live {
 		dead := LauncherGone(e.Launcher)
 		switch {
-		case !dead && !missing[e.Identity.Cell]:
+		case !dead && (!missing[e.Identity.Cell] || e.Generation > 0):
 			continue
 		case !dead && !takeOver:
 			busy.Runs = append(busy.Runs, e.Info.RunID)

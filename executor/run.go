@@ -2,8 +2,6 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
@@ -32,10 +30,16 @@ type Observer interface {
 	Tracing(evaluations int)
 	// StopAsked says that somebody asked the batch's launchers to start nothing new.
 	StopAsked(who string)
+	// Waiting says that all that is left is at work elsewhere: so many repeats, by these
+	// launchers. 0 = one of them begins the batch.
+	Waiting(repeats int, launchers []string)
+	// Elsewhere says that another launcher has ended the evaluation of a slot.
+	Elsewhere(s planner.Slot)
 }
 
 // Options say how a plan is run.
 type Options struct {
+	Client    *mlflow.Client // of the ledger's server
 	Ledger    *ledger.Ledger
 	Resolved  *spec.Resolved
 	Plan      *planner.Plan
@@ -50,6 +54,8 @@ type Options struct {
 	AllModels bool                        // a model that does not answer is an error
 	Patience  time.Duration               // how long a tracking server that is away is waited for; 0 = not at all
 	Look      time.Duration               // between two looks whether it is back, or somebody asks to stop; 0 = 5 s
+	Lease     time.Duration               // how long what this launcher holds stays its own after a heartbeat; 0 = claim.DefaultTTL
+	EndLeft   func(uuid string) int       // as for Recover
 	Stop      <-chan struct{}             // closed = start nothing new, finish what runs
 	Observer  Observer
 	Input     planner.Input // for planning anew at the end
@@ -67,86 +73,64 @@ type Report struct {
 	Budget  string                           // why the budget left slots out; "" = it did not
 	Traces  Traces                           // what became of them
 	GaveUp  []string                         // why models were given up in mid-batch
+	Others  []string                         // launchers that are at work on slots that this run skipped: who ends last freezes
 	Fates   map[planner.SlotKey]planner.Fate // of the slots that this run failed to fill
 }
 
-// Run measures what the plan is missing and freezes the batch when every slot has its fate.
+// Run measures what the plan is missing and freezes the batch when every slot has its
+// fate. It shares both with all launchers that run the same recipe.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	parent, err := begin(ctx, o)
-	if err != nil {
+	r := &runner{Options: o, fates: map[planner.SlotKey]planner.Fate{}, health: newHealth(), elsewhere: map[planner.SlotKey]bool{}, told: map[string]bool{}}
+	r.know(o.Plan)
+	r.before = r.known
+	if len(r.wanted(order(o.Plan))) > 0 {
+		if err := r.meet(ctx); err != nil {
+			return nil, err
+		}
+		defer r.part(ctx)
+	}
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	r := &runner{Options: o, parent: parent, fates: map[planner.SlotKey]planner.Fate{}, health: newHealth()}
+	report := &Report{Parent: r.parent, Plan: r.Plan, Fates: r.fates}
+	if r.Plan.Finished != nil { // by another launcher, meanwhile
+		return report, r.adopt(ctx, *r.Plan.Finished, report)
+	}
+	var err error
 	if r.frame, err = frameOf(o.Resolved.Spec); err != nil {
 		return nil, err
 	}
-	queue := r.wanted(order(o.Plan))
-	o.Observer.Begin(parent, len(queue))
+	queue := r.wanted(order(r.Plan))
+	o.Observer.Begin(r.parent, len(queue))
 	queue, err = r.preflight(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
 	r.publish(ctx)
+	if err := r.openBudget(ctx); err != nil {
+		return nil, err
+	}
 	r.startTracing(ctx)
-	runErr := r.measureAll(ctx, queue)
-	sent := r.finishTracing()
-	report := &Report{Parent: parent, Started: r.started, Stopped: r.stopped(), Asked: r.asked, Budget: r.exhausted, Traces: sent, GaveUp: r.health.gaveUp, Fates: r.fates}
-	if runErr != nil {
-		return report, runErr
-	}
-	return report, r.patiently(ctx, func() error { return r.freeze(ctx, report) })
+	err = r.rounds(ctx, queue, report)
+	report.Traces = r.finishTracing()
+	return report, err
 }
 
-// begin joins the batch, or creates its parent run and stores the plan.
-func begin(ctx context.Context, o Options) (ledger.Parent, error) {
-	if err := o.Ledger.Create(ctx); err != nil {
-		return ledger.Parent{}, err
-	}
-	p := o.Plan
-	var parent ledger.Parent
-	if p.Joined != nil {
-		parent = *p.Joined
-		if parent.Stop != "" { // who runs it goes on
-			if err := o.Ledger.AskStop(ctx, parent, ""); err != nil {
-				return parent, err
-			}
-		}
-		if parent.Plan != "" {
-			return parent, noteRevision(ctx, o, parent)
-		}
-	} else {
-		var err error
-		parent, err = o.Ledger.StartBatch(ctx, &p.Doc, o.Resolved.Recipe, o.Resolved.Brains, o.From)
+// rounds measures what is missing, and what others have left without a result, until
+// the batch is frozen or nothing more can be done.
+func (r *runner) rounds(ctx context.Context, queue []planner.Slot, report *Report) error {
+	for {
+		err := r.measureAll(ctx, queue)
+		report.Started, report.Stopped, report.Asked, report.Budget, report.GaveUp = r.started, r.stopped(), r.asked, r.exhausted, r.health.gaveUp
 		if err != nil {
-			return parent, err
+			return err
+		}
+		err = r.patiently(ctx, func() (err error) {
+			queue, err = r.freeze(ctx, report)
+			return err
+		})
+		if err != nil || len(queue) == 0 {
+			return err
 		}
 	}
-	plan, err := json.MarshalIndent(p.Doc, "", " ")
-	if err != nil {
-		return parent, err
-	}
-	docs := []ledger.Document{{Name: batch.FileSpec, Body: o.Resolved.Spec.Raw}, {Name: batch.FilePanel, Body: o.Resolved.PanelFile}, {Name: batch.FilePlan, Body: plan}}
-	params := []mlflow.Param{
-		{Key: "benchmark", Value: p.Doc.Benchmark}, {Key: "version", Value: p.Doc.Version},
-		{Key: "repeats", Value: fmt.Sprint(p.Doc.Repeats)}, {Key: "seed", Value: fmt.Sprint(p.Doc.Seed)},
-	}
-	panel, err := datasetOf(p.Doc.Benchmark, p.Doc.Panel.Digest, p.Doc.Panel.Tasks)
-	if err != nil {
-		return parent, err
-	}
-	return parent, o.Ledger.StorePlan(ctx, &parent, docs, params, panel)
 }
-
-// noteRevision keeps the spec beside the frozen one where a free field (budget,
-// quotas, retries) was changed since the batch began.
-func noteRevision(ctx context.Context, o Options, parent ledger.Parent) error {
-	raw := o.Resolved.Spec.Raw
-	d := batch.Sum(raw)
-	if d == o.Plan.Doc.SpecDigest {
-		return nil
-	}
-	return o.Ledger.AddDocument(ctx, parent, ledger.Document{Name: RevisionName(d), Body: raw})
-}
-
-// RevisionName is the artifact of a batch that holds a later revision of its spec.
-func RevisionName(spec batch.Digest) string { return "spec-" + spec.Short() + ".yaml" }

@@ -52,14 +52,15 @@ func drain(sc *schedule, workers int, cost func(planner.Slot) *float64) []planne
 	for range workers {
 		wg.Go(func() {
 			for {
-				s, done, ok := sc.next()
+				turn, ok := sc.next()
 				if !ok {
 					return
 				}
 				mu.Lock()
-				started = append(started, s)
+				started = append(started, turn.Slot)
 				mu.Unlock()
-				done(cost(s))
+				sc.begun()
+				sc.done(turn, cost(turn.Slot))
 			}
 		})
 	}
@@ -122,14 +123,14 @@ func TestQuotasBoundWhatRunsAtOnce(t *testing.T) {
 func TestAFullQuotaDoesNotHoldBackTheOthers(t *testing.T) {
 	queue := append(slotsOf(2, "m").Slots, slotsOf(1, "n").Slots...)
 	sc := scheduleOf(queue, specOf(map[string]spec.Quota{"q-m": {AtOnce: 1}}, "m", "n"), nil)
-	first, done, ok := sc.next()
+	first, ok := sc.next()
 	require.True(t, ok)
 	assert.Equal(t, "m", first.Cell.Model, "what has the most left for its places goes first")
-	second, _, ok := sc.next()
+	second, ok := sc.next()
 	require.True(t, ok)
 	assert.Equal(t, "n", second.Cell.Model, "m is full: n goes first")
-	done(nil)
-	third, _, ok := sc.next()
+	sc.done(first, nil)
+	third, ok := sc.next()
 	require.True(t, ok)
 	assert.Equal(t, "m", third.Cell.Model)
 }
@@ -215,9 +216,9 @@ func TestACostThatIsNotReportedIsTheDearestKnown(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")
 	b := newBudget(&ceiling, nil, p, "parent")
-	b.reserve(p.Slots[0].Cell)(usd(0.2)(p.Slots[0]))
-	b.reserve(p.Slots[1].Cell)(usd(0.1)(p.Slots[1]))
-	b.reserve(p.Slots[2].Cell)(nil)
+	b.reserve(p.Slots[0].Cell).settle(usd(0.2)(p.Slots[0]))
+	b.reserve(p.Slots[1].Cell).settle(usd(0.1)(p.Slots[1]))
+	b.reserve(p.Slots[2].Cell).settle(nil)
 	assert.InDelta(t, 0.5, b.spent, 1e-9)
 	assert.Empty(t, b.unknown)
 }
@@ -226,6 +227,6 @@ func TestNoCeilingAdmitsEverything(t *testing.T) {
 	p := slotsOf(5, "m")
 	b := newBudget(nil, nil, p, "parent")
 	assert.True(t, b.admits(p.Slots[0].Cell))
-	b.reserve(p.Slots[0].Cell)(nil)
+	b.reserve(p.Slots[0].Cell).settle(nil)
 	assert.True(t, b.admits(p.Slots[1].Cell))
 }

@@ -74,6 +74,7 @@ type entry struct {
 	Panel      batch.Digest `json:"panel"`
 	Tasks      int          `json:"tasks"`
 	At         time.Time    `json:"at"`
+	Generation int          `json:"generation,omitzero"` // of its claim
 	// Cut says that its launcher was ended and its run is closed: the next evaluation of
 	// the slot goes on in its folder.
 	Cut bool `json:"cut,omitzero"`

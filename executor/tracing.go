@@ -70,7 +70,7 @@ func (s *State) writeFrame(e entry, frame []byte) error {
 // logged forgets an evaluation that MLflow has, unless its traces are still to be sent.
 func (s *State) logged(e *entry, m evaluation.Measured) error {
 	_, err := os.Lstat(filepath.Join(s.of(*e), frameFile))
-	if errors.Is(err, fs.ErrNotExist) || m.State == batch.StateInterrupted {
+	if errors.Is(err, fs.ErrNotExist) || m.State == batch.StateInterrupted || m.State == batch.StateSuperseded {
 		return s.forget(*e)
 	}
 	e.Logged = true

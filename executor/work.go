@@ -14,24 +14,31 @@ import (
 	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/claim"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 // runner is one Run at work.
 type runner struct {
 	Options
-	parent  ledger.Parent
-	mu      sync.Mutex
-	fates   map[planner.SlotKey]planner.Fate
-	started int
-	asked   string              // who asked to stop; "" = nobody
-	out     []batch.StandingOut // models that are left out
-	health  *health
-	server  server
-	sc      *schedule
-	frame   []byte // what traces are made with; nil = there are none
-	tracer  tracer
-	traces  Traces
+	frame     []byte // what traces are made with; nil = there are none
+	tracer    tracer
+	traces    Traces
+	parent    ledger.Parent
+	mu        sync.Mutex
+	fates     map[planner.SlotKey]planner.Fate
+	started   int
+	asked     string              // who asked to stop; "" = nobody
+	out       []batch.StandingOut // models that are left out
+	health    *health
+	server    server
+	sc        *schedule
+	shared    *shared
+	known     map[string]bool          // runs that the plan has judged
+	before    map[string]bool          // runs that the first plan had judged
+	told      map[string]bool          // runs that other launchers have named
+	elsewhere map[planner.SlotKey]bool // slots whose evaluation another launcher has ended since the last plan
+	paid      float64                  // USD, by this run, the worst case
 	// exhausted says why the budget left slots out; "" = it did not.
 	exhausted string
 }
@@ -66,7 +73,12 @@ func (r *runner) stopped() bool {
 // MLflow or to disk stops new starts and is returned when all have ended; a server
 // that is merely away is waited for.
 func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
-	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, r.MaxUSD, r.Plan, r.parent.Info.RunID)
+	own := r.MaxUSD
+	if own != nil { // of an earlier round something may be paid
+		left := max(0, *own-r.paid)
+		own = &left
+	}
+	b := newBudget(r.Resolved.Spec.Budget.CeilingUSD, own, r.Plan, r.parent.Info.RunID)
 	if b != nil {
 		b.spent += r.State.cutCost(r.parent.Info.RunID)
 	}
@@ -82,6 +94,7 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 	}()
 	var looking sync.WaitGroup
 	looking.Go(func() { r.heed(ctx, ended) })
+	looking.Go(func() { r.tend(ctx, ended) })
 	defer looking.Wait()
 	defer close(ended)
 	var g errgroup.Group
@@ -99,18 +112,30 @@ func (r *runner) measureAll(ctx context.Context, queue []planner.Slot) error {
 // work measures one slot after another.
 func (r *runner) work(ctx context.Context) error {
 	for {
-		s, done, ok := r.sc.next()
+		t, ok := r.sc.next()
 		if !ok {
 			return nil
 		}
-		paid := r.paidBefore(s)
-		m, err := r.measure(ctx, s)
+		h, err := r.take(ctx, t)
+		if err != nil {
+			r.sc.leaveOut(t)
+			r.sc.stop()
+			return err
+		}
+		if h == nil {
+			continue
+		}
+		r.sc.begun()
+		paid := r.paidBefore(t.Slot)
+		m, err := r.measure(ctx, t.Slot, h)
 		r.sc.change(func() { r.sc.queue.budget.credit(paid) })
 		if err == nil {
-			r.watchProvider(ctx, s, m)
+			r.watchProvider(ctx, t.Slot, m)
 		}
-		r.learn(s, m)
-		done(billOf(m).worst)
+		r.learn(t.Slot, m)
+		cost := billOf(m).worst
+		r.letGo(ctx, t, h, cost)
+		r.sc.done(t, cost)
 		if err != nil {
 			r.sc.stop()
 			return err
@@ -140,33 +165,75 @@ func (r *runner) learn(s planner.Slot, m evaluation.Measured) {
 	r.sc.change(func() { r.Plan.History.Add(s.Cell.Identity, billOf(m).known, &wall, tokensOf(m)) })
 }
 
-// measure runs one evaluation from its run's creation to its last tag.
-func (r *runner) measure(ctx context.Context, s planner.Slot) (evaluation.Measured, error) {
+// measure runs one evaluation from its run's creation to its last tag and the end of
+// its claim.
+func (r *runner) measure(ctx context.Context, s planner.Slot, h *hand) (evaluation.Measured, error) {
 	var none evaluation.Measured
-	e, err := r.create(ctx, s)
+	late := context.WithoutCancel(ctx)
+	e, err := r.create(ctx, s, h.lease.Generation())
 	if err != nil {
-		return none, err
+		return none, errors.Join(err, h.lease.Release(late, "its run could not be created"))
 	}
 	r.Observer.Started(s)
-	m, err := evaluation.Measure(ctx, r.request(s, e))
+	mine, cancel := h.lease.Context(ctx)
+	m, err := evaluation.Measure(mine, r.request(s, e))
+	cancel()
 	var unsaved *evaluation.NotSaved
 	if errors.As(err, &unsaved) {
 		// It may have been paid for: its run stays open until the next run has saved and logged it.
 		return none, fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
 	}
 	// From here on what was paid for is on disk; it is logged even when the run is being cancelled.
-	late := context.WithoutCancel(ctx)
 	if err != nil {
 		why := fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, err)
-		return none, errors.Join(why, closeRun(late, r.Ledger, e.RunID, err.Error()), r.giveBack(e))
+		return none, errors.Join(why, closeRun(late, r.Ledger, e.RunID, err.Error()), r.giveBack(e), h.lease.Release(late, "it could not be started"))
 	}
-	err = r.patiently(ctx, func() error { return logOne(late, r.Ledger, e, r.State.of(e), m) })
+	err = r.patiently(ctx, func() error {
+		err := h.lease.Confirm(late)
+		if errors.Is(err, claim.ErrLost) {
+			supersede(&m, err)
+			err = nil
+		}
+		if err == nil {
+			err = logOne(late, r.Ledger, e, r.State.of(e), m)
+		}
+		if err == nil {
+			err = r.endClaim(late, h.lease, e, &m)
+		}
+		return err
+	})
 	if err != nil {
 		return m, fmt.Errorf("%s, repeat %d was measured and is kept in %s; the next run logs it first: %w", s.Cell.Variant, s.Slot, r.State.of(e), err)
+	}
+	if m.State == batch.StateSuperseded {
+		r.abroad(s, "")
 	}
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
 	return m, r.trace(e, m)
+}
+
+// supersede says that the slot was another launcher's when the evaluation ended.
+func supersede(m *evaluation.Measured, why error) {
+	m.State, m.Reason = batch.StateSuperseded, why.Error()
+}
+
+// endClaim ends the claim of an evaluation that is logged.
+func (r *runner) endClaim(ctx context.Context, l *claim.Lease, e entry, m *evaluation.Measured) error {
+	var err error
+	switch m.State {
+	case batch.StateSuperseded:
+		return nil
+	case batch.StateInterrupted:
+		err = l.Release(ctx, m.Reason)
+	default: // a failure too: who shares the batch does not try the slot again
+		err = l.Done(ctx, e.RunID)
+	}
+	if errors.Is(err, claim.ErrLost) {
+		supersede(m, err)
+		return r.Ledger.Supersede(ctx, e.RunID, m.Reason, m.Ended)
+	}
+	return err
 }
 
 // giveBack forgets an evaluation that did not start. What it was to go on with is kept.
@@ -184,12 +251,13 @@ func (r *runner) place(c batch.Cell) int {
 }
 
 // create makes the run of an evaluation. Its entry is on disk before.
-func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
+func (r *runner) create(ctx context.Context, s planner.Slot, generation int) (entry, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return entry{}, err
 	}
 	e := r.entryFor(s, id.String())
+	e.Generation = generation
 	was, cut := r.takeCut(s)
 	if cut {
 		e.name, e.Continues = was.folder(), was.Continues
@@ -199,7 +267,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 	}
 	start := ledger.Start{
 		Parent: r.parent, Cell: s.Cell, Place: r.place(s.Cell), Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
-		From: r.From, At: e.At, Continues: e.continues(),
+		From: r.From, At: e.At, Generation: generation, Continues: e.continues(),
 	}
 	err = r.patiently(ctx, func() error {
 		info, err := r.Ledger.StartEvaluation(ctx, start)
@@ -218,7 +286,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot) (entry, error) {
 
 // note records the fate of a slot whose evaluation does not count.
 func (r *runner) note(s planner.Slot, e entry, m evaluation.Measured) {
-	if m.State.Counts() || m.State == batch.StateInterrupted {
+	if m.State.Counts() || m.State == batch.StateInterrupted || m.State == batch.StateSuperseded {
 		return
 	}
 	r.mu.Lock()
@@ -259,6 +327,9 @@ func (r *runner) request(s planner.Slot, e entry) evaluation.Request {
 func logOne(ctx context.Context, l *ledger.Ledger, e entry, dir string, m evaluation.Measured) error {
 	if m.State == batch.StateInterrupted && len(m.Artifacts) == 0 {
 		return closeRun(ctx, l, e.RunID, m.Reason)
+	}
+	if m.State == batch.StateSuperseded && len(m.Artifacts) == 0 {
+		return l.Supersede(ctx, e.RunID, m.Reason, m.Ended)
 	}
 	f, err := finishOf(e, dir, m)
 	if err != nil {

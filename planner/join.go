@@ -15,6 +15,11 @@ import (
 // whose plan is damaged is passed over; it is an error only where there is no other
 // and none is asked for.
 func (p *Plan) findBatch(ctx context.Context, l *ledger.Ledger, batches []ledger.Parent, in Input) error {
+	for _, b := range batches {
+		if b.Key == p.Doc.Key.Short() {
+			p.Batches = append(p.Batches, b.Info.RunID)
+		}
+	}
 	var first error
 	for _, b := range p.candidates(batches, in) {
 		err := p.adopt(ctx, l, b)

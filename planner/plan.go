@@ -33,6 +33,7 @@ type Plan struct {
 	Slots    []Slot          // plan order: cells, then slot
 	Joined   *ledger.Parent  // an unfinished batch with this key, to be continued
 	Finished *ledger.Parent  // a frozen batch with this key; nothing is to be done
+	Batches  []string        // runs of all batches with this key, frozen or not
 	Live     []ledger.Entry  // evaluations of the recipe that are running
 	Ended    []ledger.Entry  // evaluations that ended without counting
 	Ignored  []batch.Ignored // runs that do not count, with the reason

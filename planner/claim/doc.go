@@ -29,6 +29,8 @@
 //	err = lease.Done(ctx, runID)                      // or Release(ctx, reason): the next claimant need not wait
 //	err = money.Settle(&cost)
 //
+// Batch claims the beginning of a batch, so that its run is created once. Peek says
+// without a call how a repeat stood at the last heartbeat; Others, who else is at work.
 // Look reads how the claims of a recipe stand, for who only looks.
 //
 // Past says which runs the plan has judged already and not counted for this slot.
@@ -45,6 +47,7 @@
 // reads who came first. Only that decides; tags say how things stand:
 //
 //	claim/CELL/SLOT/GENERATION = SESSION SINCE
+//	batch/KEY/GENERATION = SESSION SINCE
 //	quota/NAME/NUMBER/GENERATION = SESSION SINCE
 //	budget/BATCH/NUMBER/GENERATION = SESSION SINCE USD
 //	tag beat/SESSION = until TIME LAUNCHER, or: left TIME LAUNCHER

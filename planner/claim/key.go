@@ -15,6 +15,7 @@ const (
 	kindClaim  = "claim"
 	kindQuota  = "quota"
 	kindBudget = "budget"
+	kindBatch  = "batch"
 )
 
 const (
@@ -40,6 +41,8 @@ func budgetKey(batchRun string, number int) key {
 	return key(fmt.Sprintf("%s/%.16s/%d", kindBudget, batchRun, number))
 }
 
+func batchKey(k batch.Digest) key { return key(kindBatch + "/" + k.Short()) }
+
 // at is the parameter of a generation.
 func (k key) at(generation int) string { return fmt.Sprintf("%s/%d", k, generation) }
 
@@ -50,7 +53,7 @@ func (k key) end(generation int) string { return endPrefix + k.at(generation) }
 func parseKey(name string) (key, int, bool) {
 	i := strings.LastIndexByte(name, '/')
 	kind, _, ok := strings.Cut(name, "/")
-	if !ok || kind != kindClaim && kind != kindQuota && kind != kindBudget {
+	if !ok || kind != kindClaim && kind != kindQuota && kind != kindBudget && kind != kindBatch {
 		return "", 0, false
 	}
 	generation, err := strconv.Atoi(name[i+1:])

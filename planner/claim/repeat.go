@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -43,4 +44,62 @@ func (m *Member) Claim(ctx context.Context, wants ...Want) ([]Answer, error) {
 		answers[i] = Answer{Won: v.lease, Held: v.held, Done: v.done}
 	}
 	return answers, nil
+}
+
+// Batch claims the beginning of a batch, by its key: who wins creates its run, and
+// ends the claim with Done. Past says which runs are known to be other batches with
+// the same key.
+func (m *Member) Batch(ctx context.Context, key batch.Digest, past func(runID string) bool) (Answer, error) {
+	if !key.Valid() {
+		return Answer{}, fmt.Errorf("batch %q: a digest is wanted", string(key))
+	}
+	verdicts, err := m.take(ctx, []bid{{key: batchKey(key), past: past}})
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Won: verdicts[0].lease, Held: verdicts[0].held, Done: verdicts[0].done}, nil
+}
+
+// Peek says how a repeat stands by what this member has read, and sends nothing. The
+// Answer is empty where nobody is known to be in the way.
+func (m *Member) Peek(w Want) Answer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := repeatKey(w.Cell, w.Slot)
+	last, claimed := m.view.latest(k)
+	e, ended := m.ended(k, last.generation)
+	switch {
+	case ended && e.word == endDone && (w.Past == nil || !w.Past(e.what)):
+		return Answer{Done: e.what}
+	case !claimed, ended, last.session == m.session:
+		return Answer{}
+	}
+	h := m.view.holder(last)
+	if over, _ := m.over(h); over {
+		return Answer{}
+	}
+	return Answer{Held: &h}
+}
+
+// Others lists the launchers that are at work on the recipe beside this one, by name.
+// It may be asked after Leave.
+func (m *Member) Others(ctx context.Context) ([]string, error) {
+	if err := m.read(ctx); err != nil {
+		return nil, m.trouble(err)
+	}
+	now, err := m.book.now()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for session, b := range m.view.beats {
+		gone := b.left || now.After(b.at) || m.opt.Gone != nil && m.opt.Gone(b.launcher)
+		if session != m.session && !gone && !slices.Contains(out, b.launcher) {
+			out = append(out, b.launcher)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }

@@ -13,17 +13,18 @@ import (
 
 // Start describes an evaluation that is about to run.
 type Start struct {
-	Parent    Parent
-	Cell      batch.Cell
-	Place     int // of the cell in the plan, from 0: it decides the colour
-	Slot      int
-	UUID      string
-	Launcher  string // who runs it: host, process id and its start time
-	BrainName string // as people read it
-	From      Origin
-	At        time.Time
-	Continues string // run ids of the evaluations that it goes on with, in their order; "" = none
-	Again     bool   // an earlier try may have created it: it is looked for first
+	Parent     Parent
+	Cell       batch.Cell
+	Place      int // of the cell in the plan, from 0: it decides the colour
+	Slot       int
+	UUID       string
+	Launcher   string // who runs it: host, process id and its start time
+	BrainName  string // as people read it
+	From       Origin
+	At         time.Time
+	Generation int    // of the claim under which it starts; 0 = of none
+	Continues  string // run ids of the evaluations that it goes on with, in their order; "" = none
+	Again      bool   // an earlier try may have created it: it is looked for first
 }
 
 // StartEvaluation creates the nested run of an evaluation.
@@ -59,6 +60,9 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	}
 	if s.Parent.Role != "" {
 		tags = append(tags, mlflow.Tag{Key: TagRole, Value: s.Parent.Role})
+	}
+	if s.Generation > 0 {
+		tags = append(tags, mlflow.Tag{Key: TagGeneration, Value: fmt.Sprint(s.Generation)})
 	}
 	if s.Continues != "" {
 		tags = append(tags, mlflow.Tag{Key: TagContinues, Value: s.Continues})
@@ -134,7 +138,7 @@ func (l *Ledger) FinishEvaluation(ctx context.Context, f Finish) error {
 	switch {
 	case f.State.Counts():
 		status = mlflow.StatusFinished
-	case f.State == batch.StateInterrupted:
+	case f.State == batch.StateInterrupted, f.State == batch.StateSuperseded:
 		status = mlflow.StatusKilled
 	}
 	_, err = l.client.UpdateRun(ctx, f.RunID, status, f.Ended.UnixMilli())
@@ -174,12 +178,22 @@ func (l *Ledger) EndFinished(ctx context.Context, e Entry) error {
 
 // CloseInterrupted marks a run whose launcher is gone.
 func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at time.Time) error {
-	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
+	return l.closeAs(ctx, batch.StateInterrupted, runID, reason, at)
+}
+
+func (l *Ledger) closeAs(ctx context.Context, state batch.EvaluationState, runID, reason string, at time.Time) error {
+	tags := []mlflow.Tag{{Key: TagState, Value: string(state)}, {Key: TagReason, Value: clip(reason, 1000)}}
 	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Tags: tags}); err != nil {
 		return err
 	}
 	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())
 	return err
+}
+
+// Supersede marks a logged evaluation whose claim was lost before that was known: it
+// does not count, and its cost does.
+func (l *Ledger) Supersede(ctx context.Context, runID, reason string, at time.Time) error {
+	return l.closeAs(ctx, batch.StateSuperseded, runID, reason, at)
 }
 
 // CloseCut closes a run whose launcher is gone, and with whose finished tasks another

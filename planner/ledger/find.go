@@ -28,24 +28,25 @@ type Query struct {
 
 // Entry is an evaluation of the recipe as MLflow shows it.
 type Entry struct {
-	Info      mlflow.RunInfo
-	Identity  batch.Identity
-	UUID      string
-	Outcomes  batch.Digest // of outcomes.jsonl
-	State     batch.EvaluationState
-	Reason    string
-	Batch     string // parent run id; "" = none of ours
-	Slot      int    // 0 = none
-	Agent     string
-	Model     string
-	Launcher  string
-	Role      string
-	User      string
-	Foreign   bool // not logged by benchbatch
-	Artifacts []batch.Artifact
-	Score     *float64 // mean over tasks, as logged; nil = none
-	CostUSD   *float64 // the known part, judges included, as logged; nil = unknown
-	WorstUSD  *float64 // with the worst case for what is unknown; nil = unknown
+	Info       mlflow.RunInfo
+	Identity   batch.Identity
+	UUID       string
+	Outcomes   batch.Digest // of outcomes.jsonl
+	State      batch.EvaluationState
+	Reason     string
+	Batch      string // parent run id; "" = none of ours
+	Slot       int    // 0 = none
+	Agent      string
+	Model      string
+	Launcher   string
+	Generation int // of the claim under which it was started; 0 = of none
+	Role       string
+	User       string
+	Foreign    bool // not logged by benchbatch
+	Artifacts  []batch.Artifact
+	Score      *float64 // mean over tasks, as logged; nil = none
+	CostUSD    *float64 // the known part, judges included, as logged; nil = unknown
+	WorstUSD   *float64 // with the worst case for what is unknown; nil = unknown
 	// CostUnknown counts attempts at an unknown cost, so that CostUSD is "at least"; nil = not logged.
 	CostUnknown *float64
 	WallS       *float64      // seconds; nil = unknown
@@ -175,7 +176,8 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 	if counts, ok := tallyOf(r); ok {
 		e.Tally, e.Tasks = counts, counts.Sum()
 	}
-	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot)) // 0 where absent or not a number: the run then takes any slot
+	e.Generation, _ = strconv.Atoi(r.Tag(TagGeneration)) // 0 where absent or not a number
+	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot))             // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == mlflow.StageDeleted {
 		return e, fmt.Errorf("deleted")
 	}

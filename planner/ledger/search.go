@@ -216,6 +216,17 @@ func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
 	return entriesOf(runs), nil
 }
 
+// OfSlot lists the evaluations of a slot in this experiment, whatever batch started
+// them and whatever became of them.
+func (l *Ledger) OfSlot(ctx context.Context, cell batch.Digest, slot int) ([]Entry, error) {
+	filter, err := where(condition{key: TagCell, value: cell.Short()}, condition{key: TagSlot, value: fmt.Sprint(slot)}, condition{key: TagKind, value: KindEvaluation})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter})
+	return entriesOf(runs), err
+}
+
 // entriesOf reads evaluations; runs that are none are left out.
 func entriesOf(runs []mlflow.Run) []Entry {
 	var out []Entry

@@ -23,12 +23,13 @@ const (
 	TagEvaluation = "benchbatch.evaluation" // a UUID
 	TagOutcomes   = "benchbatch.outcomes"   // full SHA-256 of outcomes.jsonl
 	TagState      = "benchbatch.state"
-	TagReason     = "benchbatch.reason"    // why the state is not complete
-	TagBatch      = "benchbatch.batch"     // parent run id
-	TagSlot       = "benchbatch.slot"      // 1..repeats
-	TagLauncher   = "benchbatch.launcher"  // host, process id and its start time
-	TagContinues  = "benchbatch.continues" // run ids of evaluations that were cut short, whose finished tasks are in this one
-	TagArtifacts  = "benchbatch.artifacts" // digests and sizes of all artifacts, as JSON
+	TagReason     = "benchbatch.reason"     // why the state is not complete
+	TagBatch      = "benchbatch.batch"      // parent run id
+	TagSlot       = "benchbatch.slot"       // 1..repeats
+	TagGeneration = "benchbatch.generation" // of the claim under which it was started: see package claim
+	TagLauncher   = "benchbatch.launcher"   // host, process id and its start time
+	TagContinues  = "benchbatch.continues"  // run ids of evaluations that were cut short, whose finished tasks are in this one
+	TagArtifacts  = "benchbatch.artifacts"  // digests and sizes of all artifacts, as JSON
 
 	TagBenchmark = "benchbatch.benchmark"
 	TagVersion   = "benchbatch.version"

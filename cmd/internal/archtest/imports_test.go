@@ -48,7 +48,7 @@ var packages = []struct {
 	{"executor/traces", []string{"mlflow", "planner/batch", "planner/outcome"}},
 	{"executor/process", []string{"executor/evaluation"}},
 	{"executor/preflight", []string{"executor/evaluation", "executor/process", "planner/spec"}},
-	{"executor", []string{"executor/evaluation", "executor/traces", "mlflow", "planner", "planner/batch", "planner/ledger", "planner/outcome", "planner/spec"}},
+	{"executor", []string{"executor/evaluation", "executor/traces", "mlflow", "planner", "planner/batch", "planner/claim", "planner/ledger", "planner/outcome", "planner/spec"}},
 	{"export", []string{"export/stats", "planner/batch", "planner/outcome"}},
 	{"export/report", []string{"export", "export/chart", "export/document", "export/escape", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},

@@ -35,6 +35,8 @@ type App struct {
 	asJSON bool
 	quiet  bool
 	tidy   tidyStop
+	lease  time.Duration // of claims; 0 = the executor's own
+	peek   time.Duration // between two looks at what others do; 0 = the executor's own
 }
 
 // Process is the App of this process.

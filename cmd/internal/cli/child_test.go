@@ -114,9 +114,11 @@ func (s *shell) history() (evaluations, parents []mlflow.Run) {
 	all, err := c.SearchRuns(s.t.Context(), mlflow.Search{ExperimentIDs: []string{e.ID}})
 	require.NoError(s.t, err)
 	for _, r := range all {
-		if r.Tag("benchbatch.kind") == "batch" {
+		switch r.Tag("benchbatch.kind") {
+		case "batch":
 			parents = append(parents, r)
-		} else {
+		case "ledger": // it is no measurement
+		default:
 			evaluations = append(evaluations, r)
 		}
 	}

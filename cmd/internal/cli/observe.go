@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -112,6 +113,46 @@ func (o *plainObserver) Tracing(evaluations int) {
 	o.line("all have ended; sending the traces of %s", plural(evaluations, "evaluation"))
 }
 
+func (o *plainObserver) Waiting(repeats int, by []string) {
+	if repeats == 0 {
+		o.line("waiting: %s is about to begin the batch", launchers(by))
+		return
+	}
+	o.line("waiting: %s being measured by %s", repeatsAre(repeats), launchers(by))
+}
+
+func (o *plainObserver) Elsewhere(s planner.Slot) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total--
+	if !o.quiet {
+		o.line("%s, repeat %d: ended by another launcher", s.Cell.Variant, s.Slot)
+	}
+}
+
+func repeatsAre(n int) string {
+	if n == 1 {
+		return "1 repeat is"
+	}
+	return fmt.Sprintf("%d repeats are", n)
+}
+
+// launchers names launchers as people know them: by host and process.
+func launchers(names []string) string {
+	var out []string
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		if len(parts) == 3 {
+			name = fmt.Sprintf("%s (process %s)", placeTail.ReplaceAllString(parts[0], ""), parts[1])
+		}
+		out = append(out, cleanLine(name))
+	}
+	return strings.Join(out, ", ")
+}
+
+// placeTail is what an executor adds to a host name to tell boots and containers apart.
+var placeTail = regexp.MustCompile(`-[0-9a-f]{12}$`)
+
 func (o *plainObserver) Back(after time.Duration) {
 	o.line("MLflow answers again after %s", span(after))
 }
@@ -198,6 +239,20 @@ func (o *barObserver) PutBack(model, reason string, slots int) {
 	defer o.mu.Unlock()
 	if o.all != nil {
 		o.all.SetTotal(int64(o.lines.total), false)
+	}
+}
+
+func (o *barObserver) Waiting(repeats int, by []string) { o.above().Waiting(repeats, by) }
+
+func (o *barObserver) Elsewhere(s planner.Slot) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lines.mu.Lock()
+	o.lines.total--
+	total := o.lines.total
+	o.lines.mu.Unlock()
+	if o.all != nil {
+		o.all.SetTotal(int64(total), false)
 	}
 }
 

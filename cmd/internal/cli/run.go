@@ -44,9 +44,13 @@ func (a *App) runCommand() *cobra.Command {
 evaluations, logs each as a nested MLflow run, freezes the batch and writes its
 dated folder.
 
-It assumes that it is the only launcher of this batch. Ctrl-C once finishes what
-runs and starts nothing new; twice stops now. The same command continues an
-unfinished batch; nothing that was measured is measured again.
+Any number of launchers on any number of machines may run the same batch at once,
+each with a state folder of its own: they share its repeats, the places of its quotas
+and the money below its ceiling, and whoever ends last freezes it. What a launcher had
+claimed that died is measured by another one after a minute and a half.
+
+Ctrl-C once finishes what runs and starts nothing new; twice stops now. The same
+command continues an unfinished batch; nothing that was measured is measured again.
 
 Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing),
 5 a hash does not match, 130 interrupted.`,
@@ -86,7 +90,7 @@ func (f *runFlags) launching(c *cobra.Command, out string) {
 	c.Flags().BoolVar(&f.allModels, "require-all-models", false, "fail if a model does not answer")
 	c.Flags().DurationVar(&f.patience, "patience", time.Hour, "how long MLflow is waited for if it goes away in mid-batch, a `DURATION`")
 	c.Flags().BoolVar(&f.logFolder, "log-folder", false, "log the whole dated folder as artifacts of the batch's run, not its report alone")
-	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another launcher left RUNNING, and measure them")
+	c.Flags().BoolVar(&f.takeOver, "take-over", false, "close evaluations that another tool, which claims nothing, left RUNNING, and measure them")
 }
 
 // ran is what `run --json` prints.
@@ -144,6 +148,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 		return nil, err
 	}
 	report, err := executor.Run(ctx, executor.Options{
+		Client: conn.client, Lease: a.lease, Look: a.peek, EndLeft: process.EndLeft,
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
 		Patience: f.patience, MaxUSD: maxUSD(f), From: a.origin(ctx, r.Spec),
@@ -156,7 +161,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err != nil {
 		watch.leave(nil)
 	}
-	if ctx.Err() != nil && err == ctx.Err() {
+	if ctx.Err() != nil && err == ctx.Err() || errors.Is(err, executor.ErrStopped) {
 		return nil, errInterrupted
 	}
 	if err != nil {
@@ -272,6 +277,8 @@ func (a *App) conclude(ctx context.Context, conn *connection, l *ledger.Ledger, 
 			return out, incomplete{fmt.Sprintf("stopped by %s: %s; the same command goes on", cleanLine(report.Asked), withoutRepeat(out.Counts))}
 		case report.Budget != "":
 			return out, incomplete{report.Budget + "\n  " + amountText(report.Plan.Estimate.Amount)}
+		case len(report.Others) > 0:
+			return out, incomplete{fmt.Sprintf("%s: %s is at work on the batch, and whoever ends last freezes it", withoutRepeat(out.Counts), launchers(report.Others))}
 		case len(report.GaveUp) > 0:
 			return out, incomplete{strings.Join(report.GaveUp, "\n") + "\n  run again when they answer: the batch goes on"}
 		case out.Counts.Skipped == out.Counts.Planned:
