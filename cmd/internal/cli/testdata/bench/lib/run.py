@@ -2,7 +2,7 @@
 
 STARTS may name a file that gets a line for each start, FAULTS one of what goes wrong (JSON): for a task or a model in how many attempts the
 provider fails; "sleep", in seconds, for those after the first "from" starts; "until", a file to wait for; "cost" of a task in USD; "detach",
-to leave a process behind; "hang" after so many lines.
+to leave a process behind; "hang" after so many lines, until there is a file "hangs"; "spans" to log begin and end.
 """
 import importlib.util
 import json
@@ -39,6 +39,15 @@ if os.environ.get("FAULTS") and os.path.exists(os.environ["FAULTS"]):
 if faults.get("detach"):
     with open(os.environ["STARTS"] + ".detached", "a") as f:
         f.write("%d\n" % subprocess.Popen(["sleep", "600"], start_new_session=True).pid)
+
+
+def span(word):
+    if faults.get("spans"):
+        with open(os.environ["STARTS"] + ".spans", "a") as f:
+            f.write(word + "\n")
+
+
+span("begin")
 if starts > faults.get("from", 0):
     time.sleep(faults.get("sleep", 0))
 while faults.get("until") and not os.path.exists(faults["until"]):
@@ -56,5 +65,7 @@ with open(os.path.join(out, "outcomes.jsonl"), "w") as f:
         f.write(json.dumps(row) + "\n")
         f.flush()
         if job["tasks"].index(task) + 1 == faults.get("hang"):
-            time.sleep(600)
+            while not os.path.exists(faults.get("hangs", "")):
+                time.sleep(0.01)
+span("end")
 sys.exit(0)
