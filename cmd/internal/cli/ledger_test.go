@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"context"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,9 @@ func (s *shell) runs(filter string) []mlflow.Run {
 	found, err := s.client().SearchRuns(context.Background(), mlflow.Search{ExperimentIDs: []string{s.experiment()}, Filter: filter, View: mlflow.ViewAll})
 	require.NoError(s.t, err)
 	return found
+}
+
+// measurements are the runs without those on which launchers meet.
+func measurements(runs []mlflow.Run) []mlflow.Run {
+	return slices.DeleteFunc(runs, func(r mlflow.Run) bool { return r.Tag("benchbatch.kind") == "ledger" })
 }

@@ -303,7 +303,7 @@ func TestLostAnswers(t *testing.T) {
 			r := s.measure()
 			assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
 			assert.Len(t, s.starts(), 2)
-			all := s.runs("")
+			all := measurements(s.runs(""))
 			assert.Len(t, all, 3, "one parent and two evaluations, no orphan")
 			for _, run := range all {
 				assert.Equal(t, mlflow.StatusFinished, run.Info.Status, run.Info.RunName)

@@ -170,6 +170,6 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 		assert.Equal(t, r.RunID != elsewhere, r.Closed)
 	}
 	s.faults(nil)
-	s.measure("--take-over")
+	s.measure()
 	assert.Contains(t, s.ok("gc", "--experiment", s.name()).out, "nothing is RUNNING")
 }

@@ -83,7 +83,7 @@ func TestStrangersInTheExperiment(t *testing.T) {
 	other.edit("benchmark.yaml", "version: v1", "version: v0")
 	other.edit("policies/refund.md", "14", "7")
 	require.Equal(t, 8, other.measure().Counts.Done)
-	before := s.runs("")
+	before := measurements(s.runs(""))
 
 	p := s.plan()
 	assert.Equal(t, batch.Counts{Planned: 8, NotStarted: 8}, p.Counts)
@@ -94,7 +94,7 @@ func TestStrangersInTheExperiment(t *testing.T) {
 	assert.Equal(t, batch.Counts{Planned: 8, Done: 8}, r.Counts)
 
 	after := map[string]mlflow.Run{}
-	for _, run := range s.runs("") {
+	for _, run := range measurements(s.runs("")) {
 		after[run.Info.RunID] = run
 	}
 	for _, run := range before {
