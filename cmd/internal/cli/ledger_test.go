@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"slices"
 	"context"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
