@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -80,33 +79,6 @@ func sumRows(rows [][lanes]float64, tasks []int32) [lanes]float64 {
 		s7 += x[7]
 	}
 	return [lanes]float64{s0, s1, s2, s3, s4, s5, s6, s7}
-}
-
-// Quantiles draws the q-quantile of x (inverse of the distribution function).
-func (r Resample) Quantiles(x []float64, q float64) []float64 {
-	order, place := make([]int, len(x)), make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
-	for i, t := range order {
-		place[t] = i
-	}
-	out := make([]float64, r.draws)
-	r.each(func(b int, tasks []int32) {
-		counts := make([]int, len(x))
-		for _, t := range tasks {
-			counts[place[t]]++
-		}
-		least, reached := int(math.Ceil(q*float64(len(tasks))-guard)), 0
-		for i, n := range counts {
-			if reached += n; n > 0 && reached >= least {
-				out[b] = x[order[i]]
-				return
-			}
-		}
-	})
-	return out
 }
 
 // each calls f for every draw with the drawn tasks. Blocks of draws run in parallel;
