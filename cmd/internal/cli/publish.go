@@ -74,6 +74,7 @@ func reportOf(folder string) ([]ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.Unconfirmed = name == pictureFile
 		out = append(out, f)
 	}
 	return out, nil
