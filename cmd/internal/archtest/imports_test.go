@@ -60,7 +60,7 @@ var packages = []struct {
 	{"cmd/internal/cli", []string{
 		"examples", "executor", "executor/evaluation", "executor/preflight", "executor/process",
 		"export", "export/brief", "export/calibration", "export/compare", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local", "mlflow/views",
-		"planner", "planner/batch", "planner/ledger", "planner/note", "planner/outcome", "planner/page", "planner/spec",
+		"planner", "planner/batch", "planner/claim", "planner/ledger", "planner/note", "planner/outcome", "planner/page", "planner/spec",
 	}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},
 	{"cmd/internal/archtest", nil},

@@ -31,6 +31,8 @@ type shell struct {
 	dir  string
 	env  map[string]string
 	spec string // path of the spec
+	// lease is that of claims; 0 = as users have it.
+	lease time.Duration
 
 	terminal bool // somebody looks on
 }
@@ -66,7 +68,7 @@ func (s *shell) run(args ...string) said {
 	s.t.Helper()
 	var out, stderr bytes.Buffer
 	a := &App{
-		Args: args, Stdout: &out, Stderr: &stderr, Terminal: s.terminal, Home: s.dir, Dir: s.dir, Now: time.Now, Signals: make(chan os.Signal),
+		Args: args, Stdout: &out, Stderr: &stderr, Terminal: s.terminal, Home: s.dir, Dir: s.dir, Now: time.Now, Signals: make(chan os.Signal), lease: s.lease,
 		Env: func(name string) (string, bool) { v, ok := s.env[name]; return v, ok },
 	}
 	code := Main(a)

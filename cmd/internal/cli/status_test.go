@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -135,41 +136,49 @@ func TestStatusSaysWhatWaits(t *testing.T) {
 	assert.Len(t, s.starts(), 2)
 }
 
-// TestGCClosesWhatADeadLauncherLeft kills a launcher; of another host's run nothing is known.
+// TestGCClosesWhatADeadLauncherLeft kills a launcher; of another host's run its lease
+// tells, and of another tool's nothing.
 func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
 	s.env["TMPDIR"] = t.TempDir()
 	t.Setenv("TMPDIR", s.env["TMPDIR"])
 	s.faults(map[string]any{"sleep": 600, "detach": true})
-	c := s.child(nil, "run", s.spec, "--at-once", "2")
-	c.until("two processes left behind", func() bool { return len(s.detached()) == 2 })
+	c := s.child([]string{lease}, "run", s.spec, "--at-once", "3")
+	c.until("three processes left behind", func() bool { return len(s.detached()) == 3 })
 	c.kill()
 	evaluations, _ := s.history()
-	elsewhere := evaluations[0].Info.RunID
-	require.NoError(t, mlflowtest.Client(t, s.env["MLFLOW_TRACKING_URI"]).SetTag(t.Context(), elsewhere, "benchbatch.launcher", "elsewhere/1/1"))
+	elsewhere, foreign := evaluations[0].Info.RunID, evaluations[1].Info.RunID
+	client := mlflowtest.Client(t, s.env["MLFLOW_TRACKING_URI"])
+	for _, run := range []string{elsewhere, foreign} {
+		require.NoError(t, client.SetTag(t.Context(), run, "benchbatch.launcher", "elsewhere/1/1"))
+	}
+	require.NoError(t, client.SetTag(t.Context(), foreign, "benchbatch.generation", "")) // as another tool would log it
 
 	text := s.ok("gc", "--experiment", s.name()).out
-	assert.Contains(t, text, "on another host, which alone can tell: left alone")
+	assert.Contains(t, text, "without a lease, so only who runs it can tell: left alone")
 	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
+	c.until("the end of the lease", func() bool { return strings.Contains(s.ok("gc", "--experiment", s.name()).out, "its lease has lapsed") })
 	evaluations, _ = s.history()
-	assert.Equal(t, map[string]int{"RUNNING": 2}, statuses(evaluations), "listing changes nothing")
+	assert.Equal(t, map[string]int{"RUNNING": 3}, statuses(evaluations), "listing changes nothing")
 	var left []leftRun
-	s.json(&left, "gc", "--yes", "--experiment", s.name())
-	require.Len(t, left, 2)
+	s.lease = 6 * time.Second
+	assert.Contains(t, s.json(&left, "gc", "--yes", "--experiment", s.name()).stderr, "watching for 3")
+	require.Len(t, left, 3)
 	evaluations, _ = s.history()
-	assert.Equal(t, map[string]int{"RUNNING": 1, "KILLED interrupted": 1}, statuses(evaluations))
+	assert.Equal(t, map[string]int{"RUNNING": 1, "KILLED interrupted": 2}, statuses(evaluations))
 	alive := 0
 	for _, pid := range s.detached() {
 		if running(pid) {
 			alive++
 		}
 	}
-	assert.Equal(t, 1, alive, "what the closed one left was ended")
+	assert.Equal(t, 1, alive, "what the closed ones left was ended")
 	for _, r := range left {
-		assert.Equal(t, r.RunID != elsewhere, r.Closed)
+		assert.Equal(t, r.RunID != foreign, r.Closed)
+		assert.Equal(t, r.RunID == elsewhere, r.Lapsed)
 	}
 	s.faults(nil)
-	s.measure()
+	s.measure("--take-over")
 	assert.Contains(t, s.ok("gc", "--experiment", s.name()).out, "nothing is RUNNING")
 }
