@@ -115,7 +115,10 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *
 		r.Interrupted++
 		return s.forget(*e)
 	}
-	err = logOne(ctx, l, *e, dir, m)
+	err = checkClaim(ctx, l, *e, &m)
+	if err == nil {
+		err = logOne(ctx, l, *e, dir, m)
+	}
 	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
 		r.Elsewhere++
 		return nil
@@ -129,6 +132,21 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *
 		r.Logged++
 	}
 	return s.logged(e, m)
+}
+
+// checkClaim supersedes an evaluation whose slot another launcher took over, and
+// measures or has measured.
+func checkClaim(ctx context.Context, l *ledger.Ledger, e entry, m *evaluation.Measured) error {
+	if e.Generation == 0 {
+		return nil
+	}
+	all, err := l.OfSlot(ctx, e.Cell.Identity.Cell, e.Slot)
+	for _, other := range all {
+		if other.Identity.Cell == e.Cell.Identity.Cell && other.Generation > e.Generation && (other.Live() || other.State.Counts()) {
+			supersede(m, fmt.Errorf("its launcher had ended, and run %s took its repeat over", other.Info.RunID))
+		}
+	}
+	return err
 }
 
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {

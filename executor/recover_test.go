@@ -177,3 +177,33 @@ func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 	assert.True(t, known)
 	assert.InDelta(t, 0.5, cost, 1e-9, "not the 0 of when it was closed")
 }
+
+// What was measured under a claim that another launcher has taken over is superseded,
+// unless that one got nowhere.
+func TestRecoverKnowsWhoTookOver(t *testing.T) {
+	s := newSite(t)
+	d := batch.Sum([]byte("part"))
+	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: "m"}, Identity: batch.NewIdentity(d, d, d, d, d)}
+	leave := func(uuid string, slot int) string {
+		run := s.run()
+		s.leave(uuid, run, true)
+		require.NoError(t, s.write(entry{UUID: uuid, RunID: run, Experiment: s.l.ExperimentID(), Slot: slot, Cell: c, Generation: 1, At: time.Now().UTC()}))
+		return run
+	}
+	heir := func(uuid string, slot int) string {
+		info, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: slot, UUID: uuid, At: time.Now(), Generation: 2})
+		require.NoError(t, err)
+		return info.RunID
+	}
+	taken, failed := leave("11111111-1111-4111-8111-111111111111", 1), leave("22222222-2222-4222-8222-222222222222", 2)
+	heir("33333333-3333-4333-8333-333333333333", 1)
+	require.NoError(t, s.l.CloseInterrupted(t.Context(), heir("44444444-4444-4444-8444-444444444444", 2), "told to stop", time.Now()))
+	_, err := Recover(t.Context(), s.l, s.State, nil, s.end)
+	require.NoError(t, err)
+	for run, want := range map[string]string{taken: "superseded", failed: "interrupted"} {
+		got, err := s.client.GetRun(t.Context(), run)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Tag(ledger.TagState))
+		assert.Equal(t, mlflow.StatusKilled, got.Info.Status)
+	}
+}

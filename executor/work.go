@@ -329,7 +329,7 @@ func logOne(ctx context.Context, l *ledger.Ledger, e entry, dir string, m evalua
 		return closeRun(ctx, l, e.RunID, m.Reason)
 	}
 	if m.State == batch.StateSuperseded && len(m.Artifacts) == 0 {
-		return l.Supersede(ctx, e.RunID, m.Reason, m.Ended)
+		return l.Supersede(ctx, e.RunID, m.Reason, time.Now())
 	}
 	f, err := finishOf(e, dir, m)
 	if err != nil {

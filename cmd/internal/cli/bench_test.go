@@ -208,6 +208,7 @@ func BenchmarkEvaluation(b *testing.B) {
 		_, again := timed(b, filepath.Dir(spec), []string{"MLFLOW_TRACKING_URI=" + server}, bin, "run", spec, "--yes", "--quiet", "--out", "again")
 		require.Contains(b, again, "0 evaluations started now")
 		b.ReportMetric(float64(total)/200, "calls/evaluation")
+		b.ReportMetric(float64(sharing(r.calls))/200, "calls-sharing/evaluation")
 		b.ReportMetric(ours.Seconds(), "s/200")
 		b.ReportMetric(theirs.Seconds(), "s-bare/200")
 		b.ReportMetric(ours.Seconds()/theirs.Seconds(), "x-bare")
@@ -307,6 +308,23 @@ func group(calls []call, order []string, by map[string][]call) [][]call {
 		out = append(out, list)
 	}
 	return out
+}
+
+// sharing counts the calls by which launchers share work: those about the runs on which
+// they send heartbeats.
+func sharing(calls []call) (n int) {
+	meeting := map[string]bool{}
+	for _, c := range calls {
+		if bytes.Contains(c.body, []byte(`"beat/`)) {
+			meeting[runIn(c)] = true
+		}
+	}
+	for _, c := range calls {
+		if meeting[runIn(c)] {
+			n++
+		}
+	}
+	return n
 }
 
 // runIn is the run id that a call names, "" if it names none.
