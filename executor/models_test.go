@@ -36,7 +36,7 @@ func (w *watcher) StopAsked(string)                        {}
 func (w *watcher) Tracing(int)                             {}
 func (w *watcher) Waiting(int, []string)                   {}
 func (w *watcher) Elsewhere(planner.Slot)                  {}
-func (w *watcher) Skipped(model, reason string, slots int) {
+func (w *watcher) Skipped(model, reason string, _ int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.skipped = append(w.skipped, model+": "+reason)

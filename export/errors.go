@@ -55,6 +55,7 @@ func (e *InputError) Unwrap() error { return e.Reason }
 type ExistsError struct {
 	Path   string
 	Reason string
+	Tool   string // the folder is of the same batch, written by this version of benchbatch; "" = it differs by more
 }
 
 func (e *ExistsError) Error() string {

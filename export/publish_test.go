@@ -118,6 +118,23 @@ func TestWorkingFolderOfAnother(t *testing.T) {
 	assert.DirExists(t, mine)
 }
 
+// Another version of the tool finds its predecessor's folder, and says so.
+func TestExistsFromAnotherVersion(t *testing.T) {
+	o := export.Options{Out: t.TempDir(), Outputs: outputs(), Tool: "v0.9.1"}
+	dir, err := export.Write(context.Background(), exporttest.New(small).Freeze(), o)
+	require.NoError(t, err)
+	o.Tool = "v0.9.2"
+	_, err = export.Write(context.Background(), exporttest.New(small).Freeze(), o)
+	var exists *export.ExistsError
+	require.ErrorAs(t, err, &exists)
+	assert.Equal(t, "v0.9.1", exists.Tool)
+	require.NoError(t, verify(t, dir).Err())
+	o.Withhold = []string{export.WithholdRaw}
+	_, err = export.Write(context.Background(), exporttest.New(small).Freeze(), o)
+	require.ErrorAs(t, err, &exists)
+	assert.Empty(t, exists.Tool, "less was asked for")
+}
+
 // A second export finds the folder: the same one is left as it is, another one refused.
 func TestExists(t *testing.T) {
 	out := t.TempDir()
@@ -134,7 +151,11 @@ func TestExists(t *testing.T) {
 	var exists *export.ExistsError
 	_, err = in(export.Options{Supersedes: "another"})
 	require.ErrorAs(t, err, &exists)
+	assert.Empty(t, exists.Tool, "the folder differs by more than who wrote it")
 	require.NoError(t, verify(t, dir).Err())
+	_, err = in(export.Options{Tool: "v0.9.1"})
+	require.ErrorAs(t, err, &exists)
+	assert.Empty(t, exists.Tool, "the folder that is there does not say who wrote it")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "report.md"), []byte(strings.Repeat("longer garbage\n", 999)), 0o666))
 	_, err = in(export.Options{})

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -238,7 +239,7 @@ func (x *writing) entries(ctx context.Context, names []string) ([]FileEntry, err
 func same(ctx context.Context, dir, target string) error {
 	made, err := os.ReadFile(filepath.Join(dir, fileManifest))
 	if errors.Is(err, fs.ErrNotExist) {
-		return &ExistsError{target, "may hold something else"}
+		return &ExistsError{Path: target, Reason: "may hold something else"}
 	}
 	if err != nil {
 		return err
@@ -246,17 +247,35 @@ func same(ctx context.Context, dir, target string) error {
 	there, err := os.ReadFile(filepath.Join(target, fileManifest))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &ExistsError{target, "has no manifest.json"}
+		return &ExistsError{Path: target, Reason: "has no manifest.json"}
 	case err != nil:
 		return err
 	case string(made) != string(there):
-		return &ExistsError{target, "holds another export (its manifest.json differs)"}
+		return &ExistsError{Path: target, Reason: "holds another export (its manifest.json differs)", Tool: otherTool(dir, target)}
 	}
 	r, err := CheckBytes(ctx, target, 0)
 	if err != nil {
 		return err
 	}
 	return r.Err()
+}
+
+// otherTool is the version of benchbatch that wrote the same batch at target, where
+// it is not the one that wrote dir; "" = the folders differ by more.
+func otherTool(dir, target string) string {
+	made, err := ReadManifest(dir)
+	there, err2 := ReadManifest(target)
+	if err != nil || err2 != nil || made.Tool == there.Tool || made.Provisional || there.Provisional || !slices.Equal(made.Withheld, there.Withheld) {
+		return ""
+	}
+	for _, name := range []string{batch.FileResult, batch.FilePlan, batch.FileSpec} {
+		a, err := os.ReadFile(filepath.Join(dir, name))
+		b, err2 := os.ReadFile(filepath.Join(target, name))
+		if err != nil || err2 != nil || !bytes.Equal(a, b) {
+			return ""
+		}
+	}
+	return there.Tool
 }
 
 func workers(n int) int {

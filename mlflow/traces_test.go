@@ -20,7 +20,7 @@ import (
 // The server links none of more than 100 traces, and says nothing: a request never holds more, and all spans of a trace.
 func TestSpansGoInRequestsThatTheServerTakes(t *testing.T) {
 	var perRequest []map[string]int
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "7", r.Header.Get("x-mlflow-experiment-id"))
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)

@@ -57,7 +57,7 @@ func (c *Calibration) aboutRuns(v *export.Verdict) {
 }
 
 // aboutPlan judges the design of the batch: a single variant is compared with nothing.
-func (c *Calibration) aboutPlan(v *export.Verdict) {
+func (c *Calibration) aboutPlan() {
 	p := &c.planned
 	if len(p.Variants) < 2 {
 		c.say(note, "one_variant")

@@ -104,7 +104,7 @@ func (c *Calibration) judge(from *Collector, v *export.Verdict) {
 	c.aboutFailures(v)
 	c.aboutPanel()
 	c.aboutRuns(v)
-	c.aboutPlan(v)
+	c.aboutPlan()
 	c.aboutRest()
 	c.aboutSlice()
 }

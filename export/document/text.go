@@ -105,7 +105,7 @@ func Strong(t Text) Text { return t.as(strong) }
 // Literal is text as a machine reads it: a digest, a command, a name.
 func Literal(t Text) Text { return t.as(code) }
 
-// Good, Bad and Quiet give text a tone. It is seen on screens alone: the words
+// Good is the tone of what one wants. A tone is seen on screens alone: the words
 // must say the same without it.
 func Good(t Text) Text { return t.as(good) }
 

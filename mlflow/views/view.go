@@ -37,10 +37,16 @@ const (
 	Artifacts Mode = "ARTIFACT" // tables that runs have logged, side by side; not for grouped runs
 )
 
-// Param, Metric, Tag and Attribute name a column. Attributes are Dataset, Source, Description and others of the menu "Columns".
-func Param(key string) string      { return "params.`" + key + "`" }
-func Metric(key string) string     { return "metrics.`" + key + "`" }
-func Tag(key string) string        { return "tags.`" + key + "`" }
+// Param names a param's column.
+func Param(key string) string { return "params.`" + key + "`" }
+
+// Metric names a metric's column.
+func Metric(key string) string { return "metrics.`" + key + "`" }
+
+// Tag names a tag's column.
+func Tag(key string) string { return "tags.`" + key + "`" }
+
+// Attribute names another column: Dataset, Source, Description and others of the menu "Columns".
 func Attribute(name string) string { return "attributes.`" + name + "`" }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)

@@ -47,7 +47,7 @@ func (b Batch) columns(d detail) []column {
 	out := []column{
 		{"agent", func(c *Cell) string { return escape.Markdown(c.Agent) }},
 		{"model", func(c *Cell) string { return escape.Markdown(c.Model) }},
-		{"repeats", func(c *Cell) string { return repeats(c) }},
+		{"repeats", repeats},
 		{"score", func(c *Cell) string { return strong(number(c.Score)) }},
 		{"lowest–highest", func(c *Cell) string { return between(c.Low, c.High) }},
 	}

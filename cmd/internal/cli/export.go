@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -104,6 +105,12 @@ func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 		Summarized: func(f *export.Frozen, s *export.Summary) {
 			e.verdict, e.frozen, e.summary = report.Headline(s, cleanLine), f, s
 		}})
+	var exists *export.ExistsError
+	if errors.As(err, &exists) && exists.Tool != "" {
+		a.say("%s was written by benchbatch %s and is left as it is; `benchbatch export %s --out DIR` writes this version's", exists.Path, cleanLine(exists.Tool), p.Info.RunID)
+		e.folder = exists.Path
+		return e, nil
+	}
 	if err != nil {
 		return e, err
 	}

@@ -162,7 +162,7 @@ func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent, now t
 			return nil, err
 		}
 		for _, s := range r.Slots {
-			out.count(s.Cell, gridSlot{Variant: s.Variant, State: s.State})
+			out.count(gridSlot{Variant: s.Variant, State: s.State})
 		}
 		out.Counts = r.Counts
 		return out, nil
@@ -175,7 +175,7 @@ func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent, now t
 		return nil, err
 	}
 	for _, s := range g.slots {
-		out.count(s.cell.Identity.Cell, s)
+		out.count(s)
 	}
 	out.Slots, out.SpentUSD, out.CostUnknown = g.slots, g.spent, g.unknown
 	if g.standing != nil {
@@ -188,7 +188,7 @@ func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent, now t
 }
 
 // count adds a slot to the last row, or begins one where its cell is another.
-func (s *batchStatus) count(cell batch.Digest, slot gridSlot) {
+func (s *batchStatus) count(slot gridSlot) {
 	n := len(s.Cells)
 	if n == 0 || s.Cells[n-1].Variant != slot.Variant {
 		s.Cells = append(s.Cells, statusCell{Variant: slot.Variant, Classes: map[string]int{}})

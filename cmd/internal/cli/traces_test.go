@@ -56,7 +56,7 @@ func TestTracesOutliveTheirLauncher(t *testing.T) {
 
 	// Of the first evaluation some traces arrive.
 	killed := make(chan struct{})
-	faults.Inject(mlflowtest.Fault{Route: "3.0/mlflow/traces", Skip: 5, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) { <-killed }})
+	faults.Inject(mlflowtest.Fault{Route: "3.0/mlflow/traces", Skip: 5, Do: func(http.ResponseWriter, *http.Request, http.Handler) { <-killed }})
 	c := s.child(nil, "run", s.spec, "--at-once", "1", "--yes")
 	c.until("three evaluations are logged while traces wait", func() bool { return len(s.starts()) > 3 && faults.Requests("3.0/mlflow/traces") > 5 })
 	c.kill()
