@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -31,6 +32,7 @@ type gridSlot struct {
 	Started  string          `json:"started,omitempty"`   // running: when
 	Launcher string          `json:"launcher,omitempty"`  // running: host, process and its start
 	Gone     bool            `json:"gone,omitempty"`      // running: its launcher ran on this host and has ended
+	Lapsed   bool            `json:"lapsed,omitempty"`    // running: its launcher's lease has lapsed, or another one has the repeat
 	Class    outcome.State   `json:"class,omitempty"`     // failed: why most tasks are missing
 	Reason   string          `json:"reason,omitempty"`    // failed, skipped, put_back
 	WaitsFor string          `json:"waits_for,omitempty"` // not_started: what it is queued behind
@@ -48,8 +50,9 @@ type grid struct {
 	unknown  int      // evaluations that ended at a cost that is not known
 }
 
-// gridOf reads plan and evaluations of a batch: two calls.
-func gridOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (*grid, error) {
+// gridOf reads plan and evaluations of a batch, and the claims of what runs: two calls,
+// or four.
+func gridOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledger.Parent) (*grid, error) {
 	plan, _, err := l.ReadPlan(ctx, p)
 	if err != nil {
 		return nil, err
@@ -59,18 +62,27 @@ func gridOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (*grid, erro
 		return nil, err
 	}
 	g := &grid{plan: plan, standing: p.Standing()}
-	var done []ledger.Entry
+	var done, live []ledger.Entry
 	for _, e := range own {
 		if e.State.Counts() && !e.Live() {
 			done = append(done, e)
 		}
-		if !e.Live() {
+		if e.Live() {
+			live = append(live, e)
+		} else {
 			g.pay(e)
 		}
 	}
 	g.history = planner.NewHistory(plan.Panel.Tasks, done, nil)
 	for _, c := range plan.Cells {
 		g.slots = append(g.slots, g.row(c, own)...)
+	}
+	lapsed, err := lapsedOf(ctx, client, live)
+	if err != nil {
+		return nil, err
+	}
+	for i := range g.slots {
+		_, g.slots[i].Lapsed = lapsed[g.slots[i].RunID]
 	}
 	g.queue()
 	return g, nil
@@ -172,7 +184,7 @@ func (g *grid) queue() {
 	running, models := map[string]int{}, map[string][]string{} // by quota
 	all := 0
 	for _, s := range g.slots {
-		if s.State != slotRunning || s.Gone {
+		if s.State != slotRunning || s.Gone || s.Lapsed {
 			continue
 		}
 		all++
@@ -238,7 +250,7 @@ func (g *grid) end(now time.Time) *time.Time {
 	busy := false
 	for _, s := range g.slots {
 		switch {
-		case s.State == slotRunning && !s.Gone:
+		case s.State == slotRunning && !s.Gone && !s.Lapsed:
 			if d := now.Sub(s.started); !busy || d < elapsed {
 				elapsed = d
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/benchbatch/benchbatch/executor"
+	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/spec"
@@ -145,7 +146,7 @@ func (a *App) look(ctx context.Context, name string, f statusFlags) (*batchStatu
 	if err != nil {
 		return nil, err
 	}
-	out, err := batchStatusOf(ctx, l, p, a.Now())
+	out, err := batchStatusOf(ctx, conn.client, l, p, a.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (a *App) look(ctx context.Context, name string, f statusFlags) (*batchStatu
 }
 
 // batchStatusOf reads a frozen batch's result, or the grid of an unfinished one.
-func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent, now time.Time) (*batchStatus, error) {
+func batchStatusOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledger.Parent, now time.Time) (*batchStatus, error) {
 	out := &batchStatus{Batch: p.Info.RunID, Name: p.Name(), Frozen: p.Frozen(), Stop: p.Stop}
 	if out.Frozen {
 		r, _, err := l.ReadResult(ctx, p)
@@ -170,7 +171,7 @@ func batchStatusOf(ctx context.Context, l *ledger.Ledger, p ledger.Parent, now t
 	if p.Plan == "" {
 		return nil, errors.New("batch " + p.Name() + " has no plan yet: its launcher is about to store it, or died before; `benchbatch run` goes on with it")
 	}
-	g, err := gridOf(ctx, l, p)
+	g, err := gridOf(ctx, client, l, p)
 	if err != nil {
 		return nil, err
 	}

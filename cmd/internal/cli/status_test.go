@@ -161,6 +161,7 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	c.until("the end of the lease", func() bool { return strings.Contains(s.ok("gc", "--experiment", s.name()).out, "its lease has lapsed") })
 	evaluations, _ = s.history()
 	assert.Equal(t, map[string]int{"RUNNING": 3}, statuses(evaluations), "listing changes nothing")
+	assert.Contains(t, s.run("status", "latest", "--experiment", s.name()).out, "whose lease has lapsed: whoever runs the batch takes it over")
 	var left []leftRun
 	s.lease = 6 * time.Second
 	assert.Contains(t, s.json(&left, "gc", "--yes", "--experiment", s.name()).stderr, "watching for 3")

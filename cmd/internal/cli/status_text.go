@@ -77,6 +77,9 @@ func (a *App) showSlots(s *batchStatus) {
 		if slot.Gone {
 			where += ", which is gone: `benchbatch run` or `benchbatch gc` closes it"
 		}
+		if slot.Lapsed {
+			where += ", whose lease has lapsed: whoever runs the batch takes it over"
+		}
 		t.add(fmt.Sprintf("running: %s, repeat %d", slot.Variant, slot.Slot), "since "+slot.Started, "on "+where)
 	}
 	t.write(a.Stdout)
