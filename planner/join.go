@@ -83,9 +83,9 @@ func (e *LateFresh) Error() string {
 		e.Batch, strings.Join(e.Variants, ","), e.Run)
 }
 
-// lookBack notes the frozen batches of the same question and decision.
+// lookBack notes the frozen batches that asked the same question before.
 func (p *Plan) lookBack(ctx context.Context, l *ledger.Ledger) error {
-	looks, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest)
+	looks, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest, p.resolved.Recipe)
 	for _, look := range looks {
 		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
 	}

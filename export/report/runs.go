@@ -60,9 +60,9 @@ func (p *page) dates() {
 	}
 	p.section("dates", "When it was measured")
 	if n := len(p.f.Plan.Earlier); n == 0 {
-		p.say("This is the first look at this question by this rule.")
+		p.say("This is the first look at this question.")
 	} else {
-		p.say("This is look %d at this question by this rule. Earlier frozen batches: %s.", n+1, joinIDs(p.f.Plan.Earlier))
+		p.say("This is look %d at this question. Earlier frozen batches: %s.", n+1, joinIDs(p.f.Plan.Earlier))
 	}
 	t := &document.Table{Caption: say("Starts of the counted runs, UTC"), Columns: columns("variant", "first", "last", "#reused", "#newest reused, before this batch", "#oldest", "#of selection")}
 	ages := p.ages()

@@ -51,7 +51,7 @@ type Plan struct {
 
 	Reused  []Repeat `json:"reused"`            // chosen at planning time
 	Fresh   []string `json:"fresh,omitempty"`   // variants whose earlier repeats are not counted
-	Earlier []string `json:"earlier,omitempty"` // frozen batches of the same question and decision: the looks
+	Earlier []string `json:"earlier,omitempty"` // frozen batches of the benchmark with the same decision or recipe: the looks
 
 	Calibration *Calibration `json:"calibration,omitempty"` // what this is a slice of; nil = a batch
 }

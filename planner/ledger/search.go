@@ -51,17 +51,19 @@ func (l *Ledger) parents(ctx context.Context, experiments []string, limit int, c
 	return out, nil
 }
 
-// Looks lists the frozen batches of a benchmark that were decided by the same
-// rule: each was an earlier look at the same question. A calibration decides
+// Looks lists the frozen batches of a benchmark that were decided by the same rule,
+// or by whatever rule with the same recipe: each was an earlier look at the same
+// question, and another margin doesn't make it a first one. A calibration decides
 // nothing and is none. Newest first.
-func (l *Ledger) Looks(ctx context.Context, benchmark string, decision batch.Digest) ([]Parent, error) {
+func (l *Ledger) Looks(ctx context.Context, benchmark string, decision, recipe batch.Digest) ([]Parent, error) {
 	if l.experiment.ID == "" {
 		return nil, nil
 	}
-	all, err := l.parents(ctx, []string{l.experiment.ID}, 1000, condition{key: TagDecision, value: decision.Short()})
+	all, err := l.parents(ctx, []string{l.experiment.ID}, 1000, condition{key: TagKind, value: KindBatch}, condition{key: TagBenchmark, value: benchmark})
 	var out []Parent
 	for _, p := range all {
-		if p.Benchmark == benchmark && p.Frozen() && p.Role != batch.RoleCalibration {
+		same := p.Decision == decision.Short() || p.Recipe == recipe.Short()
+		if same && p.Frozen() && p.Role != batch.RoleCalibration {
 			out = append(out, p)
 		}
 	}

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,6 +39,16 @@ func neverPayTwice(t *testing.T, s *shell) {
 	assert.Equal(t, batch.Counts{Planned: 12, Reused: 8, Done: 4}, more.Counts)
 	assert.NotEqual(t, first.Batch, more.Batch)
 	assert.Len(t, s.starts(), 12)
+
+	// Another margin on the same measurements is one more look, not a first one.
+	s.edit("benchmark.yaml", "margin: 0.05", "margin: 0.06")
+	ruled := s.measure()
+	assert.Zero(t, ruled.Started)
+	var frozen batch.Plan
+	body, err := os.ReadFile(filepath.Join(ruled.Folder, batch.FilePlan))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(body, &frozen))
+	assert.ElementsMatch(t, []string{first.Batch, more.Batch}, frozen.Earlier)
 
 	// A model more: only its cells.
 	s.edit("benchmark.yaml", "models:\n", "models:\n  - {id: m-three, route: local/three}\n")
