@@ -42,7 +42,7 @@ func (r *runner) take(ctx context.Context, t *turn) (*hand, error) {
 		short, err = r.takeMoney(ctx, t, h)
 	}
 	if err != nil || short != "" {
-		r.putDown(ctx, t, h, true)
+		r.putDown(ctx, h, true)
 		if err == nil {
 			r.sc.drawBack(t, short)
 		}
@@ -54,7 +54,7 @@ func (r *runner) take(ctx context.Context, t *turn) (*hand, error) {
 		return err
 	})
 	if err != nil || r.decide(t, answers[0]) {
-		r.putDown(ctx, t, h, false)
+		r.putDown(ctx, h, false)
 		return nil, err
 	}
 	h.lease = answers[0].Won
@@ -66,7 +66,7 @@ func (r *runner) take(ctx context.Context, t *turn) (*hand, error) {
 		err = h.lease.Done(ctx, run)
 	}
 	if err != nil || run != "" {
-		r.putDown(ctx, t, h, false)
+		r.putDown(ctx, h, false)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.lease.Release(context.WithoutCancel(ctx), "what its predecessor left could not be read"))
@@ -274,7 +274,7 @@ func (r *runner) letGo(ctx context.Context, t *turn, h *hand, cost *float64) {
 		r.paid += *cost
 		r.mu.Unlock()
 	}
-	r.putDown(late, t, &hand{places: h.places}, false)
+	r.putDown(late, &hand{places: h.places}, false)
 }
 
 // cover has this launcher's tranches hold what its evaluations cost beyond what was
@@ -290,7 +290,7 @@ func (r *runner) cover(ctx context.Context) {
 
 // putDown gives places and money back. Places that are still needed here are kept,
 // unless the turn waits for others, who may wait for these.
-func (r *runner) putDown(ctx context.Context, t *turn, h *hand, waits bool) {
+func (r *runner) putDown(ctx context.Context, h *hand, waits bool) {
 	if h.money != nil {
 		var nothing float64
 		_ = h.money.Settle(&nothing)

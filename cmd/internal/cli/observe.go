@@ -244,7 +244,7 @@ func (o *barObserver) PutBack(model, reason string, slots int) {
 
 func (o *barObserver) Waiting(repeats int, by []string) { o.above().Waiting(repeats, by) }
 
-func (o *barObserver) Elsewhere(s planner.Slot) {
+func (o *barObserver) Elsewhere(planner.Slot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lines.mu.Lock()
