@@ -146,6 +146,7 @@ func (s *shell) showsCalibration(c calibrated) {
 // TestCalibrationWithoutData: an outage is never a go, and is calibrated again.
 func TestCalibrationWithoutData(t *testing.T) {
 	s, _ := fakeShell(t)
+	s.edit("benchmark.yaml", "\ndecision:", "\nretry: {provider: 0}\ndecision:")
 	s.faults(map[string]any{"m-one": 9, "m-two": 9})
 	var c calibrated
 	got := s.json(&c, "calibrate", s.spec, "--at-once", "1") // else all may have started before a model is given up
@@ -183,6 +184,7 @@ func TestCalibrationWithoutData(t *testing.T) {
 // TestCalibrationThatIsUnfinished says what there is, and goes on later.
 func TestCalibrationThatIsUnfinished(t *testing.T) {
 	s, _ := fakeShell(t)
+	s.edit("benchmark.yaml", "\ndecision:", "\nretry: {provider: 0}\ndecision:")
 	s.faults(map[string]any{"m-two": 9})
 	var r ran
 	got := s.json(&r, "calibrate", s.spec, "--at-once", "1")
