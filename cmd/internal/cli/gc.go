@@ -36,7 +36,7 @@ func (a *App) gcCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "List evaluations that were left RUNNING, and close those of dead launchers",
+		Short: "List evaluations left RUNNING; close those of the dead",
 		Long: `gc lists evaluations that are RUNNING in MLflow, and whether their launcher is
 alive. With --yes it closes, as interrupted, those whose launcher ran on this host and
 has ended, with the processes that it left, and those of other hosts whose lease has
