@@ -138,7 +138,7 @@ func damageIsNamed(t *testing.T, s *shell, r ran) {
 	}
 	s.ok("verify", dir)
 	got := s.run("verify", filepath.Join(dir, "nothing"))
-	assert.Equal(t, ExitFailed, got.code)
+	assert.Equal(t, ExitUsage, got.code)
 	assert.Contains(t, got.stderr, "nothing")
 }
 
