@@ -164,7 +164,7 @@ func TestReportRefuses(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
 		got := sh.run("report", dir)
 		assert.Equal(t, ExitUsage, got.code)
-		assert.Contains(t, got.stderr, "is no dated folder")
+		assert.Contains(t, got.stderr, "that `benchbatch run` or `benchbatch export` wrote")
 	}
 	dir := dated(t, oneBest(), nil)
 	for name := range sums(t, dir) {
