@@ -56,6 +56,10 @@ func (p *page) explain(k int) {
 func (p *page) moreFigures(k int) {
 	t := &document.Table{Caption: say("More figures by variant"),
 		Columns: columns("variant", "#pass@"+whole(k), "#if failures decide", "#USD a pass [95 %]", "#seconds, median", "#seconds, 90 %", "#single runs differ by", "#tasks that flip")}
+	anchors := p.anchors()
+	if len(anchors) > 0 {
+		t.Columns = append(t.Columns, columns("#mean on anchors")...)
+	}
 	for _, i := range p.order {
 		d := &p.v.Description.Variants[i]
 		at, flip, pass, band := own("–"), own("–"), own("–"), own("–")
@@ -73,9 +77,36 @@ func (p *page) moreFigures(k int) {
 		}
 		t.Rows = append(t.Rows, document.Row{say("%s", p.name(i)), say("%s", at), say("%s", band), say("%s", pass), say("%s", seconds(d.WallMedian)), say("%s", seconds(d.WallP90)),
 			say("%s", detectable(d.SingleRuns)), say("%s", flip)})
+		if len(anchors) > 0 {
+			last := &t.Rows[len(t.Rows)-1]
+			*last = append(*last, say("%s", maybe(p.meanOn(anchors, i))))
+		}
 	}
 	t.Notes = []document.Text{say("pass@%d: at least one of %d runs of a task passes. “If failures decide” is the mean if every failure that is not the agent's had been a 0, or a 1. Two single runs of a variant differ by less than “single runs differ by” in 95 of 100 cases. A task flips where some of its runs pass and some fail; that share grows with the repeats.", k, k)}
+	if len(anchors) > 0 {
+		t.Notes = append(t.Notes, say("Anchors are the %s that stay from batch to batch, so that `compare` can tell a change of the agents from one of the panel.", many(len(anchors), "task")))
+	}
 	p.add(&document.Details{Summary: say("More figures by variant"), Blocks: []document.Block{t}})
+}
+
+// anchors are the anchor tasks of the panel, by index.
+func (p *page) anchors() []int {
+	var out []int
+	for t := range p.f.Tasks {
+		if p.f.Tasks[t].Anchor {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// meanOn is a variant's mean over some tasks; nil = it has a score on none.
+func (p *page) meanOn(tasks []int, variant int) *float64 {
+	var sum export.Sum
+	for _, t := range tasks {
+		sum.Add(p.v.Description.Tasks[t].Means[variant])
+	}
+	return sum.Mean()
 }
 
 // described is the leaderboard of a batch in which nothing is decided.
