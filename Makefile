@@ -6,9 +6,9 @@ VERSION  := $(or $(shell git describe --tags --always --dirty 2>/dev/null),devel
 LDFLAGS  := -X github.com/benchbatch/benchbatch/cmd/internal/cli.version=$(VERSION)
 SOURCES  := cmd examples executor export mlflow planner scripts
 # Packages that do several things at once: tested a second time under the race detector.
-PARALLEL := ./executor/... ./mlflow ./planner ./planner/ledger
+PARALLEL := ./executor/... ./mlflow ./planner/...
 # Of ./export those tests that read evaluations side by side: the others take minutes under the race detector.
-FOLDERS  := ^Test(InOrder|GoldenBytes|Cancelled|Exists|SecretsAreCounted|FolderVerifies)
+FOLDERS  := ^Test(InOrder|GoldenBytes|Cancelled|Exists|SecretsAreCounted|FolderVerifies|VerdictBytes)
 
 PYTHON   ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 export PYTHON
@@ -49,7 +49,7 @@ demo: build mlflow ## the whole job on the bundled benchmark, in demo/
 
 test: mlflow-all readers browser postgres ## all tests, against real MLflow servers and a real browser; a skipped test fails
 	go vet ./...
-	go run ./scripts/gotest -timeout 20m ./... -- -race $(PARALLEL) -- -race -run '$(FOLDERS)' ./export
+	go run ./scripts/gotest -timeout 20m -parallel 4 ./... -- -race $(PARALLEL) -- -race -run '$(FOLDERS)' ./export
 
 RACES ?= 1000
 races: mlflow-all postgres ## 32 launchers race for one repeat, RACES=1000 times on SQLite and on PostgreSQL

@@ -45,11 +45,12 @@ func (i Interval) Wall() (mean, low, high time.Duration) {
 	return sec(i.Mean), sec(i.Low), sec(i.High)
 }
 
-// estimate looks for calibrations only where the recipe's own history does not do.
+// estimate looks for calibrations only where the recipe's own history does not do, and
+// the search for earlier looks has not shown that there are none.
 func (p *Plan) estimate(ctx context.Context, l *ledger.Ledger) error {
 	p.History = NewHistory(p.Doc.Panel.Tasks, p.Valid, nil)
 	p.Estimate = EstimateOf(p.Missing(), p.History)
-	if p.Estimate.UnknownCost+p.Estimate.UnknownTime == 0 {
+	if p.uncalibrated || p.Estimate.UnknownCost+p.Estimate.UnknownTime == 0 {
 		return nil
 	}
 	calibrated, err := l.Calibrated(ctx, p.Doc.Benchmark)

@@ -85,7 +85,8 @@ func (e *LateFresh) Error() string {
 
 // lookBack notes the frozen batches that asked the same question before.
 func (p *Plan) lookBack(ctx context.Context, l *ledger.Ledger) error {
-	looks, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest, p.resolved.Recipe)
+	looks, calibrated, err := l.Looks(ctx, p.Doc.Benchmark, p.Doc.DecisionDigest, p.resolved.Recipe)
+	p.uncalibrated = !calibrated
 	for _, look := range looks {
 		p.Doc.Earlier = append(p.Doc.Earlier, look.Info.RunID)
 	}

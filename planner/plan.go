@@ -29,18 +29,19 @@ type Input struct {
 
 // Plan says which repeats exist and which are missing.
 type Plan struct {
-	Doc      batch.Plan      // as it is, or will be, frozen
-	Slots    []Slot          // plan order: cells, then slot
-	Joined   *ledger.Parent  // an unfinished batch with this key, to be continued
-	Finished *ledger.Parent  // a frozen batch with this key; nothing is to be done
-	Batches  []string        // runs of all batches with this key, frozen or not
-	Live     []ledger.Entry  // evaluations of the recipe that are running
-	Ended    []ledger.Entry  // evaluations that ended without counting
-	Ignored  []batch.Ignored // runs that do not count, with the reason
-	Estimate Estimate        // of what is missing
-	Valid    []ledger.Entry  // every valid repeat, counted here or not
-	History  *History        // what they took
-	resolved *spec.Resolved
+	Doc          batch.Plan      // as it is, or will be, frozen
+	Slots        []Slot          // plan order: cells, then slot
+	Joined       *ledger.Parent  // an unfinished batch with this key, to be continued
+	Finished     *ledger.Parent  // a frozen batch with this key; nothing is to be done
+	Batches      []string        // runs of all batches with this key, frozen or not
+	Live         []ledger.Entry  // evaluations of the recipe that are running
+	Ended        []ledger.Entry  // evaluations that ended without counting
+	Ignored      []batch.Ignored // runs that do not count, with the reason
+	Estimate     Estimate        // of what is missing
+	Valid        []ledger.Entry  // every valid repeat, counted here or not
+	History      *History        // what they took
+	resolved     *spec.Resolved
+	uncalibrated bool // the benchmark has no calibration
 }
 
 // Slot is one planned repeat.
@@ -94,8 +95,8 @@ type facts struct {
 
 // Make asks MLflow and plans. It makes four calls, whatever the history: three
 // searches, and the plan of the batch that is joined or a search for earlier looks;
-// and a fifth for calibrations where there is no history to estimate from. Runs that
-// benchbatch did not log are read besides.
+// and a fifth for calibrations where there are some and no history to estimate from.
+// Runs that benchbatch did not log are read besides.
 func Make(ctx context.Context, l *ledger.Ledger, in Input) (*Plan, error) {
 	r := in.Resolved
 	doc, err := document(r, in)

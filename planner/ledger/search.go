@@ -54,20 +54,21 @@ func (l *Ledger) parents(ctx context.Context, experiments []string, limit int, c
 // Looks lists the frozen batches of a benchmark that were decided by the same rule,
 // or by whatever rule with the same recipe: each was an earlier look at the same
 // question, and another margin doesn't make it a first one. A calibration decides
-// nothing and is none. Newest first.
-func (l *Ledger) Looks(ctx context.Context, benchmark string, decision, recipe batch.Digest) ([]Parent, error) {
+// nothing and is none; calibrated says whether there are any. Newest first.
+func (l *Ledger) Looks(ctx context.Context, benchmark string, decision, recipe batch.Digest) (looks []Parent, calibrated bool, err error) {
 	if l.experiment.ID == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	all, err := l.parents(ctx, []string{l.experiment.ID}, 1000, condition{key: TagKind, value: KindBatch}, condition{key: TagBenchmark, value: benchmark})
-	var out []Parent
 	for _, p := range all {
-		same := p.Decision == decision.Short() || p.Recipe == recipe.Short()
-		if same && p.Frozen() && p.Role != batch.RoleCalibration {
-			out = append(out, p)
+		switch {
+		case p.Role == batch.RoleCalibration:
+			calibrated = true
+		case p.Frozen() && (p.Decision == decision.Short() || p.Recipe == recipe.Short()):
+			looks = append(looks, p)
 		}
 	}
-	return out, err
+	return looks, calibrated, err
 }
 
 // LabelHolder is what took a version label for another recipe.

@@ -14,6 +14,7 @@ import (
 // TestDemo runs the bundled benchmark: the live cells are measured, the silent
 // model's are skipped, and a second time nothing starts.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	var first ran
 	r := s.json(&first, "demo")

@@ -138,6 +138,7 @@ func foreignRuns(h, other hashed) []foreignRun {
 // TestRunsOfOthers counts what MLflow's Python client logged, by the rule, with the
 // newest client and server and with the oldest.
 func TestRunsOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, v := range []mlflowtest.Version{mlflowtest.Newest, mlflowtest.Oldest} {
 		t.Run(string(v), func(t *testing.T) { runsOfOthers(t, newShell(t, v), v) })
 	}

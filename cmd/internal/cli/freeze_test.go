@@ -20,6 +20,7 @@ import (
 
 // TestAFrozenBatch measures one batch and does everything to it that may come later.
 func TestAFrozenBatch(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	r := s.measure()
 	require.Equal(t, batch.Counts{Planned: 8, Done: 8}, r.Counts)

@@ -104,6 +104,7 @@ var changes = []change{
 
 // TestOneBatchManyPlans measures one batch and then only plans.
 func TestOneBatchManyPlans(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	calls := logCalls(t, s.env["MLFLOW_TRACKING_URI"])
 	s.env["MLFLOW_TRACKING_URI"] = calls.url

@@ -80,7 +80,7 @@ func fewCalls(t *testing.T, s *shell, calls *callLog, first ran) {
 	s.edit("benchmark.yaml", "version: v1", "version: v2")
 	s.edit("policies/refund.md", "14", "30")
 	assert.Equal(t, 16, s.plan().Counts.NotStarted)
-	assert.LessOrEqual(t, len(calls.take()), 6, "of a recipe that was never measured: calibrations are looked for")
+	assert.LessOrEqual(t, len(calls.take()), 5, "of a recipe that was never measured")
 }
 
 // reuseRules plans with every way to bound what is counted.

@@ -64,6 +64,7 @@ func (s *shell) python(v mlflowtest.Version, dir string, env []string, args ...s
 
 // TestPlugin builds the wheel, and logs through it with the newest MLflow and with the oldest.
 func TestPlugin(t *testing.T) {
+	t.Parallel()
 	site := installPlugin(t)
 	for _, v := range []mlflowtest.Version{mlflowtest.Newest, mlflowtest.Oldest} {
 		t.Run(string(v), func(t *testing.T) {

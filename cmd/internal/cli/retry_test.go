@@ -24,6 +24,7 @@ func (s *shell) one() {
 
 // TestProviderFailuresAreTriedAgainAlone has 3 of 500 tasks fail at their first attempt.
 func TestProviderFailuresAreTriedAgainAlone(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
 	var panel strings.Builder

@@ -16,6 +16,7 @@ import (
 // TestNeverPayTwice walks the main line: what was measured is reused, and only
 // what a change affects is missing.
 func TestNeverPayTwice(t *testing.T) {
+	t.Parallel()
 	for _, v := range []mlflowtest.Version{mlflowtest.Newest, mlflowtest.Oldest} {
 		t.Run(string(v), func(t *testing.T) { neverPayTwice(t, newShell(t, v)) })
 	}

@@ -43,6 +43,7 @@ func (s *shell) traces() map[string][]mlflow.Trace {
 
 // TestTracesOutliveTheirLauncher kills a launcher while the traces of logged evaluations wait: the next run sends them, each once.
 func TestTracesOutliveTheirLauncher(t *testing.T) {
+	t.Parallel()
 	faults, address := mlflowtest.NewProxy(t, mlflowtest.Real(t, mlflowtest.Newest).URL)
 	s := newShellAt(t, address)
 	s.traced("full")
@@ -111,6 +112,7 @@ func names(all []mlflow.Assessment) map[string]int {
 
 // TestTracesThatTheServerRefusesAreSaid: the batch is whole without them.
 func TestTracesThatTheServerRefusesAreSaid(t *testing.T) {
+	t.Parallel()
 	faults, address := mlflowtest.NewProxy(t, mlflowtest.Real(t, mlflowtest.Newest).URL)
 	s := newShellAt(t, address)
 	s.traced("scores")

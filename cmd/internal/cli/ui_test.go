@@ -103,6 +103,7 @@ func (s *shell) twoDays() (first, second ran) {
 
 // TestTheUIIsUnderstood: whoever opens MLflow after a batch reads what happened.
 func TestTheUIIsUnderstood(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	_, r := s.twoDays()
 	l, o := newLooker(t), s.pages(r)
@@ -152,6 +153,7 @@ func TestTheUIIsUnderstood(t *testing.T) {
 
 // TestTheOlderUIIsUnderstood is the same on the oldest MLflow, as far as it can show it.
 func TestTheOlderUIIsUnderstood(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Oldest)
 	_, r := s.twoDays()
 	l, o := newLooker(t), s.pages(r)

@@ -45,6 +45,7 @@ func prefixed(t *testing.T) string {
 
 // TestTheUIBelowAPrefix: links, and the picture in the note, hold below whatever address the server is reached by.
 func TestTheUIBelowAPrefix(t *testing.T) {
+	t.Parallel()
 	s := newShellAt(t, prefixed(t))
 	s.one()
 	r := s.measure()
@@ -57,6 +58,7 @@ func TestTheUIBelowAPrefix(t *testing.T) {
 
 // TestAWideBatchIsReadable: 12 agents on 5 models with long names, and words of any script.
 func TestAWideBatchIsReadable(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	id := mlflowtest.Experiment(t, s.client())
 	run, err := s.client().CreateRun(t.Context(), mlflow.CreateRun{ExperimentID: id, Name: "wide v1 · 2026-11-30", StartTime: 1_796_000_000_000})
