@@ -63,11 +63,11 @@ func (c *Calibration) aboutPlan() {
 		c.say(note, "one_variant")
 		return
 	}
-	if p.Repeats < leastRepeats {
-		c.say(Change, "no_repeats", p.Repeats, leastRepeats)
+	if p.Repeats < stats.MinRepeats {
+		c.say(Change, "no_repeats", p.Repeats, stats.MinRepeats)
 	}
-	if p.Tasks < leastTasks {
-		c.say(Change, "too_few_tasks", p.Tasks, leastTasks)
+	if p.Tasks < stats.MinTasks {
+		c.say(Change, "too_few_tasks", p.Tasks, stats.MinTasks)
 	}
 	w := c.Power
 	switch {

@@ -11,8 +11,6 @@ import (
 const (
 	failedEverywhere = 0.5 // share of failed task runs from which nothing else is worth asking
 	leastFailures    = 2   // of a variant, before they can dominate: one may be an accident
-	leastTasks       = 10  // of a panel on which anything is claimed (step 2)
-	leastRepeats     = 3
 )
 
 // Decide answers for the slice that the collector has seen, whose folder was

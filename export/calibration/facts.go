@@ -3,7 +3,9 @@ package calibration
 import (
 	"fmt"
 
+	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/document"
+	"github.com/benchbatch/benchbatch/export/stats"
 )
 
 // Facts are the answers in one line each, in one order.
@@ -52,7 +54,7 @@ func (c *Calibration) runsFact() document.Text {
 	}
 	out := document.Text(nil)
 	if r.P != nil {
-		out = document.Say(" (p = %.3f)", *r.P)
+		out = document.Say(" (p %s)", document.Own(export.PValue(*r.P, stats.ShockLevel)))
 	}
 	return append(document.Say("%s%s", state, out), document.Say("; two single runs of one variant differ by up to %s", score(*r.SingleRuns))...)
 }

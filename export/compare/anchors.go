@@ -11,9 +11,6 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
-// minRepeats is how many repeats every half needs before anything is claimed.
-const minRepeats = 3
-
 // Link is what connects two batches of different recipes.
 type Link struct {
 	Reference batch.Variant
@@ -30,9 +27,9 @@ type Link struct {
 // Bridge is F26 for one variant.
 type Bridge struct {
 	stats.Bridge
-	Missing int      // anchors without a valid outcome on one of the four sides
-	Codes   []string // why nothing can be claimed
-	PAdj    *float64 // Holm over the variants; nil = refused
+	Missing int         // anchors without a valid outcome on one of the four sides
+	Codes   stats.Codes // why nothing can be claimed
+	PAdj    *float64    // Holm over the variants; nil = refused
 	Mark    stats.Mark
 	Up      bool          // of a claim: B is better
 	Second  *stats.Bridge // failures scored 0; nil = no failures
@@ -166,7 +163,7 @@ func (m *merged) bridges(margin, alpha float64) (out []*Bridge, of []int) {
 		}
 		b := m.bridge(i, margin, alpha)
 		out[i], of = b, append(of, i)
-		if b.P == nil || len(b.Codes) > 0 {
+		if b.P == nil || b.Codes != 0 {
 			ps = append(ps, 1) // it keeps its place
 		} else {
 			ps = append(ps, *b.P)
@@ -181,13 +178,13 @@ func (m *merged) bridge(i int, margin, alpha float64) *Bridge {
 	anchors, places := m.measured(m.reference, i, false)
 	b := &Bridge{Bridge: stats.BridgeOf(anchors, m.c.Link.Panel, m.covers(places), margin, alpha), Missing: len(m.tasks) - len(anchors), Mark: stats.CannotTell}
 	for _, col := range []int{2 * i, 2*i + 1, 2 * m.reference, 2*m.reference + 1} {
-		if m.columns[col].runs < minRepeats && !slices.Contains(b.Codes, stats.NoRepeats.String()) {
-			b.Codes = append(b.Codes, stats.NoRepeats.String())
+		if m.columns[col].runs < stats.MinRepeats {
+			b.Codes = b.Codes.With(stats.NoRepeats)
 		}
 	}
 	for side := range 2 { // the drift of a day is that of the runs of this day
-		if stats.Apart(m.columns[2*i+side].starts, m.columns[2*m.reference+side].starts) && !slices.Contains(b.Codes, stats.MeasuredApart.String()) {
-			b.Codes = append(b.Codes, stats.MeasuredApart.String())
+		if stats.Apart(m.columns[2*i+side].starts, m.columns[2*m.reference+side].starts) {
+			b.Codes = b.Codes.With(stats.MeasuredApart)
 		}
 	}
 	if m.failures(i) || m.failures(m.reference) {
@@ -204,7 +201,7 @@ func claim(bridges []*Bridge, of []int, ps []float64, level float64) {
 	second := make([]float64, len(ps))
 	for n, i := range of {
 		second[n] = ps[n]
-		if b := bridges[i]; b.Second != nil && len(b.Codes) == 0 {
+		if b := bridges[i]; b.Second != nil && b.Codes == 0 {
 			second[n] = 1
 			if b.Second.P != nil {
 				second[n] = *b.Second.P
@@ -214,21 +211,21 @@ func claim(bridges []*Bridge, of []int, ps []float64, level float64) {
 	again := stats.Holm(second)
 	for n, i := range of {
 		b := bridges[i]
-		if b.P == nil || len(b.Codes) > 0 {
+		if b.P == nil || b.Codes != 0 {
 			continue
 		}
 		b.PAdj = &adjusted[n]
-		claimed, up := adjusted[n] <= level-1e-9, b.Difference.Value > 0
+		claimed, up := stats.Significant(adjusted[n], level), b.Difference.Value > 0
 		if claimed {
 			b.Mark, b.Up = stats.Beats, up
 		}
 		if b.Second == nil {
 			continue
 		}
-		there := again[n] <= level-1e-9 && b.Second.Difference != nil
+		there := stats.Significant(again[n], level) && b.Second.Difference != nil
 		if claimed != there || claimed && up != (b.Second.Difference.Value > 0) || b.Second.Link != b.Link {
 			b.Mark, b.Up = stats.CannotTell, false
-			b.Codes = append(b.Codes, stats.ProviderFailuresDecide.String())
+			b.Codes = b.Codes.With(stats.ProviderFailuresDecide)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestAnchorsClaimNothing(t *testing.T) {
 	short := strings.Repeat("11 ", 30)
 	c := of2(t, 30, []string{short, strings.Repeat("00 ", 30)}, []string{short, short}, compare.Options{})
 	b := c.Variants[1].Bridge
-	assert.Equal(t, []string{"no_repeats"}, b.Codes)
+	assert.Equal(t, []string{"no_repeats"}, b.Codes.Strings())
 	assert.Equal(t, stats.CannotTell, b.Mark)
 	assert.Nil(t, b.PAdj)
 	require.NotNil(t, b.Difference)
@@ -86,7 +86,7 @@ func TestAnchorsClaimNothing(t *testing.T) {
 		}
 	}
 	b = of(t, x, y, compare.Options{}).Variants[1].Bridge
-	assert.Equal(t, []string{"measured_apart"}, b.Codes)
+	assert.Equal(t, []string{"measured_apart"}, b.Codes.Strings())
 	assert.Equal(t, stats.CannotTell, b.Mark)
 
 	failed := strings.Repeat("11--- ", 30)
@@ -105,7 +105,7 @@ func TestAnchorsSecondReading(t *testing.T) {
 	c = of2(t, 30, []string{mid, strings.Repeat("11100 ", 30)}, []string{mid, strings.Repeat("111-- ", 30)}, compare.Options{})
 	b = c.Variants[1].Bridge
 	assert.Equal(t, stats.CannotTell, b.Mark)
-	assert.Equal(t, []string{"provider_failures_decide"}, b.Codes)
+	assert.Equal(t, []string{"provider_failures_decide"}, b.Codes.Strings())
 }
 
 // Without enough tasks, families or a reference, nothing is told.

@@ -202,7 +202,7 @@ func TestPages(t *testing.T) {
 
 	apart := written(t, of(t, one("a", day, "v4", low), one("b", month, "v5", high), compare.Options{}), t.TempDir())
 	text := files(t, apart)["report.md"]
-	assert.Contains(t, text, "Cannot tell B from A, for agent-1+model-1: measured_apart.")
+	assert.Contains(t, text, "Cannot tell B from A, for agent-1+model-1: measured apart.")
 	assert.Contains(t, text, "Measuring A's side again beside B's takes 5 evaluations, at an unknown price")
 	assert.Contains(t, text, "run both sides on the same day")
 }

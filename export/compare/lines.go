@@ -61,7 +61,8 @@ type LinkView struct {
 type VariantView struct {
 	batch.Variant
 	Verdict    string   `json:"verdict"`
-	Why        string   `json:"codes,omitempty"`
+	Why        string   `json:"why,omitempty"` // Codes in words
+	Codes      string   `json:"codes,omitempty"`
 	Difference *float64 `json:"difference"`
 	Low        *float64 `json:"ci_low"` // 95 %, not adjusted
 	High       *float64 `json:"ci_high"`
@@ -109,7 +110,7 @@ func (c *Comparison) View() *View {
 
 func viewOf(x *Variant) VariantView {
 	verdict, why := x.Verdict()
-	out := VariantView{Variant: x.Variant, Verdict: string(verdict), Why: string(why), RepeatsA: x.A.Repeats, RepeatsB: x.B.Repeats, SameCell: x.SameCell}
+	out := VariantView{Variant: x.Variant, Verdict: string(verdict), Why: string(why), Codes: x.codes(), RepeatsA: x.A.Repeats, RepeatsB: x.B.Repeats, SameCell: x.SameCell}
 	out.Difference, out.Low, out.High = x.Difference()
 	switch {
 	case x.Pair != nil:
@@ -143,7 +144,7 @@ func (v *View) Lines(style terminal.Style) []string {
 	l.add("")
 	l.variants(v)
 	if o := v.Overall; o != nil && o.Variants > 1 {
-		l.fact("over all", "B − A "+string(interval(o.Difference, o.Low, o.High))+", p "+string(pValue(o.P)))
+		l.fact("over all", "B − A "+string(interval(o.Difference, o.Low, o.High))+", p "+string(pValue(o.P, v.Level)))
 	}
 	if k := v.Link; k != nil {
 		l.fact("linked by", fmt.Sprintf("%d of %d tasks, reference %s (%s)", k.Anchors, k.Panel, k.Reference, k.Link))

@@ -68,7 +68,7 @@ func (c *Comparison) notes() []document.Text {
 		if o.Interval != nil {
 			low, high = &o.Interval.Low, &o.Interval.High
 		}
-		out = append(out, document.Say("Over all, B − A is %s of the %s, on %s (p %s; 95 %% interval).", interval(o.Difference, low, high), metric(c.Rule.Metric), count(o.Tasks, "task"), pValue(o.P)))
+		out = append(out, document.Say("Over all, B − A is %s of the %s, on %s (p %s; 95 %% interval).", interval(o.Difference, low, high), metric(c.Rule.Metric), count(o.Tasks, "task"), pValue(o.P, c.Level)))
 	}
 	how := document.Say("Both batches have one recipe: %s, compared task by task.", count(len(c.Tasks), "task"))
 	if c.Mode == ByAnchors {
@@ -214,7 +214,7 @@ func (c *Comparison) variantTable() document.Block {
 			adjusted = v.Bridge.PAdj
 		}
 		t.Rows = append(t.Rows, document.Row{document.Foreign(v.Variant.String()), document.Say("%s", verdict), document.Say("%s", or(why)), document.Say("%s", interval(d, low, high)),
-			document.Say("%s", pValue(adjusted)), document.Say("%s", mean(v.A.Mean)), document.Say("%s", mean(v.B.Mean)), document.Say("%d", v.A.Repeats), document.Say("%d", v.B.Repeats),
+			document.Say("%s", pValue(adjusted, c.Level)), document.Say("%s", mean(v.A.Mean)), document.Say("%s", mean(v.B.Mean)), document.Say("%d", v.A.Repeats), document.Say("%d", v.B.Repeats),
 			document.Say("%s", cost(v.A.CostUSD)), document.Say("%s", cost(v.B.CostUSD)), document.Say("%s", repair(v.Pair))})
 	}
 	t.Notes = append(t.Notes, document.Say("Means are over each batch's own runs of the compared tasks; the difference is over tasks that both have."))

@@ -134,8 +134,8 @@ func (c *Comparison) pairRows() []PairRow {
 	var rows []PairRow
 	for i := range c.Variants {
 		v := &c.Variants[i]
-		verdict, why := v.Verdict()
-		r := PairRow{Both: c.both(), Agent: v.Agent, Model: v.Model, Variant: v.Variant.String(), Mode: string(c.Mode), SameCell: v.SameCell, Verdict: string(verdict), Why: text(string(why)),
+		verdict, _ := v.Verdict()
+		r := PairRow{Both: c.both(), Agent: v.Agent, Model: v.Model, Variant: v.Variant.String(), Mode: string(c.Mode), SameCell: v.SameCell, Verdict: string(verdict), Why: text(v.codes()),
 			RepeatsA: int64(v.A.Repeats), RepeatsB: int64(v.B.Repeats), SharedA: int64(v.A.Shared), SharedB: int64(v.B.Shared), CostA: tables.Finite(v.A.CostUSD), CostB: tables.Finite(v.B.CostUSD)}
 		d, low, high := v.Difference()
 		r.Difference, r.Low, r.High = tables.Finite(d), tables.Finite(low), tables.Finite(high)

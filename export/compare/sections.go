@@ -8,6 +8,9 @@ import (
 	"github.com/benchbatch/benchbatch/export/stats"
 )
 
+// anchorLevel is the level at which the reference moved on an anchor.
+const anchorLevel = 0.05
+
 // linkBlocks say how anchors link the batches.
 func (c *Comparison) linkBlocks() []document.Block {
 	l := c.Link
@@ -22,7 +25,7 @@ func (c *Comparison) linkBlocks() []document.Block {
 		if d.Drift.Interval != nil {
 			low, high = &d.Drift.Interval.Low, &d.Drift.Interval.High
 		}
-		facts.Facts = append(facts.Facts, document.Fact{Name: "Drift of the reference", Text: document.Say("%s, p that it is within the margin %s", interval(&d.Drift.Value, low, high), pValue(d.PLink))})
+		facts.Facts = append(facts.Facts, document.Fact{Name: "Drift of the reference", Text: document.Say("%s, p that it is within the margin %s", interval(&d.Drift.Value, low, high), pValue(d.PLink, c.Level/2))})
 	}
 	if l.Missing > 0 {
 		facts.Facts = append(facts.Facts, document.Fact{Name: "Left out", Text: document.Say("%s without a valid outcome of the reference on a side", count(l.Missing, "anchor"))})
@@ -33,8 +36,8 @@ func (c *Comparison) linkBlocks() []document.Block {
 	out := []document.Block{&document.Heading{Level: 2, ID: "link", Text: document.Say("How the batches are linked")}, facts}
 	var moved []document.Text
 	for i := range c.Tasks {
-		if p := c.Tasks[i].Drift; p != nil && *p <= 0.05-1e-9 {
-			moved = append(moved, document.Say("%s (adjusted p %s)", c.Tasks[i].ID, pValue(p)))
+		if p := c.Tasks[i].Drift; p != nil && stats.Significant(*p, anchorLevel) {
+			moved = append(moved, document.Say("%s (adjusted p %s)", c.Tasks[i].ID, pValue(p, anchorLevel)))
 		}
 	}
 	if len(moved) > 0 {

@@ -43,7 +43,7 @@ func (c *Comparison) Sentence() document.Text {
 	case stats.Tied:
 		out = document.Say("%sA and B are tied (within noise), %s", nothing("No change shown: ", mixed), over)
 	default:
-		out = document.Say("Cannot tell B from A, %s: %s", over, document.Own(strings.Join(o.Codes.Strings(), ", ")))
+		out = document.Say("Cannot tell B from A, %s: %s", over, document.Own(o.Codes.Words()))
 	}
 	if mixed {
 		out = document.Say("%s; taken one by one, %d better and %d worse in B", out, up, down)
@@ -128,15 +128,15 @@ func (c *Comparison) paired() []*Variant {
 	return out
 }
 
-// Verdict is what is said of one variant, Why its reasons.
+// Verdict is what is said of one variant, with its reasons in words.
 func (v *Variant) Verdict() (verdict, why document.Own) {
 	switch {
 	case v.Pair != nil:
 		p := v.Pair
-		return pairVerdict(p), document.Own(strings.Join(p.Codes.Strings(), ", "))
+		return pairVerdict(p), document.Own(p.Codes.Words())
 	case v.Bridge != nil:
 		b := v.Bridge
-		why := document.Own(strings.Join(b.Codes, ", "))
+		why := document.Own(b.Codes.Words())
 		switch {
 		case b.Link == stats.NotComparable:
 			return "not comparable", document.Own(b.Why)
@@ -154,6 +154,18 @@ func (v *Variant) Verdict() (verdict, why document.Own) {
 		return "not measured in B", "no valid outcome there"
 	}
 	return "the reference", ""
+}
+
+// codes are the reasons as tables and JSON have them: codes where there are some.
+func (v *Variant) codes() string {
+	switch {
+	case v.Pair != nil:
+		return strings.Join(v.Pair.Codes.Strings(), ", ")
+	case v.Bridge != nil && v.Bridge.Link != stats.NotComparable:
+		return strings.Join(v.Bridge.Codes.Strings(), ", ")
+	}
+	_, why := v.Verdict()
+	return string(why)
 }
 
 func pairVerdict(p *stats.Pair) document.Own {
@@ -231,14 +243,11 @@ func figure(v *float64) document.Own {
 	return document.Own(strconv.FormatFloat(*v, 'f', 3, 64))
 }
 
-func pValue(p *float64) document.Own {
-	switch {
-	case p == nil:
+func pValue(p *float64, level float64) document.Own {
+	if p == nil {
 		return "–"
-	case *p < 0.0001:
-		return "<0.0001"
 	}
-	return document.Own(strconv.FormatFloat(*p, 'f', 4, 64))
+	return document.Own(export.PValue(*p, level))
 }
 
 func dollars(v *float64) document.Own {

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"github.com/benchbatch/benchbatch/export/chart"
 	"github.com/benchbatch/benchbatch/export/document"
 	"github.com/benchbatch/benchbatch/export/stats"
@@ -79,8 +77,8 @@ func (p *page) chartNote(x *stats.Pair, who int) string {
 	if e := x.Extent(); e != "" && x.Winner != stats.Nobody {
 		verdict += " (" + e + ")"
 	}
-	if codes := x.Codes.Strings(); len(codes) > 0 && x.Mark == stats.CannotTell {
-		verdict += ": " + strings.Join(codes, ", ")
+	if x.Codes != 0 && x.Mark == stats.CannotTell {
+		verdict += ": " + x.Codes.Words()
 	}
 	return verdict
 }

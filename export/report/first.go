@@ -219,7 +219,7 @@ func (p *page) warnings() []document.Text {
 		}
 	}
 	if v.Shock.Unstable {
-		out = append(out, say("Whole runs differ by more than rerun noise (unstable_runs): the intervals below contain that."))
+		out = append(out, say("Whole runs differ by more than rerun noise: the intervals below contain that."))
 	}
 	if v.Untimed > 0 {
 		out = append(out, say("%s no believable start: whether variants were measured apart is judged as if it stood alone, or not at all where none has one.", have(v.Untimed, "evaluation")))

@@ -10,9 +10,6 @@ import (
 	"github.com/benchbatch/benchbatch/export/stats"
 )
 
-// refusals are the codes that keep a pair from being tested at all.
-const refusals stats.Codes = 1<<stats.NoRepeats | 1<<stats.TooFewTasks | 1<<stats.MeasuredApart
-
 // Headline is the verdict on the batch as one fixed sentence for each end state.
 // Foreign text in it goes through shown.
 func Headline(s *export.Summary, shown func(string) string) string {
@@ -115,9 +112,9 @@ func (h *heading) compared() []*stats.Pair {
 
 // refusal is why all pairs are refused; "" where one is not.
 func refusal(pairs []*stats.Pair) string {
-	all := refusals
+	all := stats.Refusals
 	for _, p := range pairs {
-		if p.Codes&refusals == 0 {
+		if p.Codes&stats.Refusals == 0 {
 			return ""
 		}
 		all &= p.Codes
@@ -180,7 +177,7 @@ func (h *heading) two(p *stats.Pair) string {
 	case stats.Tied:
 		return fmt.Sprintf("No winner: %s and %s are tied (within noise).", a, b)
 	}
-	return fmt.Sprintf("Cannot tell %s from %s: %s.", a, b, strings.Join(p.Codes.Strings(), ", "))
+	return fmt.Sprintf("Cannot tell %s from %s: %s.", a, b, p.Codes.Words())
 }
 
 func (h *heading) byReference(pairs []*stats.Pair) string {

@@ -32,7 +32,7 @@ func (p *page) differences() {
 	} else {
 		p.differencesChart(which)
 		p.table(p.pairTable("Every variant less "+p.name(p.base)+", on the tasks that both have", "variant", which))
-		p.note("A difference is that of the means over common tasks, with its 95 %% interval (not adjusted for the number of pairs; the p is). The range tie is a description, the rule that people know: the best-to-worst ranges of two variants' runs overlap. It is no test, and may differ from the verdict. What each word and code means: docs/statistics.md of benchbatch.")
+		p.note("A difference is that of the means over common tasks, with its 95 %% interval (not adjusted for the number of pairs; the p is). The range tie is a description, the rule that people know: the best-to-worst ranges of two variants' runs overlap. It is no test, and may differ from the verdict. What each word means: docs/statistics.md of benchbatch.")
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *page) pairRow(i int) document.Row {
 	if a == p.base { // shown as the other − base
 		a, b, sign = b, a, -1
 	}
-	verdict, why := toned(pair, p.sentence(pair)), dash(document.Foreign(strings.Join(pair.Codes.Strings(), ", ")))
+	verdict, why := toned(pair, p.sentence(pair)), because(pair.Codes)
 	if !pair.Compared {
 		verdict, why = say("not compared"), say("not asked for")
 	}
@@ -156,11 +156,19 @@ func (p *page) pairRow(i int) document.Row {
 		name = say("%s", p.name(a))
 	}
 	row := document.Row{name, verdict, why, say("%s", interval(pair.Difference, pair.Interval, sign)),
-		say("%s", adjusted(pair)), say("%s", detectable(pair.MDE)), say("%s", rangeTie(p.s.Pairs[i].RangeTie))}
+		say("%s", p.adjusted(pair)), say("%s", detectable(pair.MDE)), say("%s", rangeTie(p.s.Pairs[i].RangeTie))}
 	if len(p.v.Readings) > 0 {
 		row = append(row, p.elsewhere(i))
 	}
 	return row
+}
+
+// because is why a mark is no stronger.
+func because(c stats.Codes) document.Text {
+	if c == 0 {
+		return say("–")
+	}
+	return say("%s", own(c.Words()))
 }
 
 func (p *page) sentence(pair *stats.Pair) document.Text {
@@ -223,11 +231,11 @@ func turn(i *stats.Interval, sign float64) (low, high float64) {
 }
 
 // adjusted is the p that decides; a claim about this list has its own.
-func adjusted(pair *stats.Pair) own {
+func (p *page) adjusted(pair *stats.Pair) own {
 	if pair.Mark == stats.Ahead {
-		return pValue(pair.PAdj) + " (this list " + pValue(pair.PListAdj) + ")"
+		return pValue(pair.PAdj, p.v.Level) + " (this list " + pValue(pair.PListAdj, p.v.Level) + ")"
 	}
-	return pValue(pair.PAdj)
+	return pValue(pair.PAdj, p.v.Level)
 }
 
 // detectable prints the difference that a pair would have shown.
@@ -317,7 +325,7 @@ func (p *page) coded(c stats.Code) document.Text {
 	if n == 0 {
 		return say("nothing: the same verdict on every pair")
 	}
-	return document.Bad(say("%s that would turn, and so cannot tell (%s)", many(n, "pair"), c.String()))
+	return document.Bad(say("%s that would turn, and so cannot tell", many(n, "pair")))
 }
 
 // withdrawn shows the means with and without tasks that were found wrong.

@@ -23,7 +23,7 @@ func (p *page) candidates() {
 	for i := range p.v.NonInferiority {
 		n := &p.v.NonInferiority[i]
 		t.Rows = append(t.Rows, document.Row{say("%s", p.name(n.Candidate)), say("%s", interval(n.Difference, n.Interval, 1)), stood(n.Standing),
-			dash(document.Foreign(strings.Join(n.Codes.Strings(), ", ")))})
+			because(n.Codes)})
 	}
 	p.table(t)
 	if p.v.Candidates == nil {
@@ -127,7 +127,7 @@ func (p *page) families() {
 		f := &all[n]
 		tells := say("not computable")
 		if f.P != nil {
-			tells = say("%s (p %s)", own(f.Verdict.String()), pValue(&f.P.P))
+			tells = say("%s (p %s)", own(f.Verdict.String()), pValue(&f.P.P, stats.FamilyLevel))
 		}
 		row := document.Row{say("%s", f.Family), say("%d", len(f.Tasks)), tells}
 		for _, i := range across {
@@ -222,7 +222,7 @@ func (p *page) repairs() {
 		for n := range x.Repairs {
 			all = append(all, repair(&x.Repairs[n]))
 		}
-		t.Rows = append(t.Rows, document.Row{say("%s − %s", p.name(x.A), p.name(x.B)), document.Foreign(strings.Join(x.Codes.Strings(), ", ")), dash(document.Join(all, alternatives(x)))})
+		t.Rows = append(t.Rows, document.Row{say("%s − %s", p.name(x.A), p.name(x.B)), because(x.Codes), dash(document.Join(all, alternatives(x)))})
 	}
 	t.Notes = more(len(open)-mostPairs, "pair", "tables/pairs.parquet")
 	p.folded(t, 8, "pair")
@@ -248,7 +248,7 @@ func cannotBe(n int) own {
 
 // alternatives joins repairs: a pair refused for several reasons needs one for each.
 func alternatives(x *stats.Pair) own {
-	if x.Codes&refusals != 0 {
+	if x.Codes&stats.Refusals != 0 {
 		return "; and "
 	}
 	return "; or "

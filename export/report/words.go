@@ -78,14 +78,12 @@ func percent(v float64) own { return own(strconv.FormatFloat(100*v, 'f', 1, 64))
 // covered is a share that never reads as all where something is missing.
 func covered(v float64) own { return percent(math.Floor(v*1000+1e-9) / 1000) }
 
-func pValue(p *float64) own {
-	switch {
-	case p == nil:
+// pValue prints a p beside what it was decided by.
+func pValue(p *float64, level float64) own {
+	if p == nil {
 		return "–"
-	case *p < 0.0001:
-		return "<0.0001"
 	}
-	return own(strconv.FormatFloat(*p, 'f', 4, 64))
+	return own(export.PValue(*p, level))
 }
 
 func days(d time.Duration) own { return own(strconv.FormatFloat(d.Hours()/24, 'f', 1, 64) + " days") }

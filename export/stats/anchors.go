@@ -71,9 +71,9 @@ func BridgeOf(anchors []Anchor, panel int, families bool, margin, alpha float64)
 	b := Bridge{Link: DriftUnresolved, Drift: &z, Difference: &e, Anchors: anchorDrifts(anchors)}
 	b.PLink, b.P = ptr(linkP(drift, z, margin)), ptr(changeP(did, e))
 	switch {
-	case significant(*b.PLink, alpha):
+	case Significant(*b.PLink, alpha):
 		b.Link, b.Raw = Linked, ptr(average(raw))
-	case *z.SE > 0 && significant(studentTwoSided(z.Value / *z.SE, z.DF), 2*alpha), *z.SE == 0 && z.Value != 0:
+	case *z.SE > 0 && Significant(studentTwoSided(z.Value / *z.SE, z.DF), 2*alpha), *z.SE == 0 && z.Value != 0:
 		b.Link = Drift
 	}
 	return b

@@ -47,6 +47,9 @@ func correlation(x, y []float64) (r float64, ok bool) {
 	return max(-1, min(1, covariance(x, y)/math.Sqrt(vx*vy))), true
 }
 
+// FamilyLevel is the level at which a family tells variants apart (F24).
+const FamilyLevel = 0.05
+
 // exactPermutations is up to how many label permutations are all tried.
 const exactPermutations = 20000
 
@@ -151,7 +154,7 @@ func drawnLabels(rows [][]float64, base, least float64, key Key) FamilyP {
 		drawn++
 		if drawn%100 == 0 {
 			n := float64(drawn)
-			if math.Abs(float64(reached)/n-0.05) > 3.5*math.Sqrt(0.05*0.95/n) {
+			if math.Abs(float64(reached)/n-FamilyLevel) > 3.5*math.Sqrt(FamilyLevel*(1-FamilyLevel)/n) {
 				break
 			}
 		}
@@ -197,7 +200,7 @@ func (d Discrimination) String() string { return discriminationNames[d] }
 // every pair's 95 % interval on the family lies inside the margin; it is asked last.
 func DiscriminationOf(p float64, within func() bool) Discrimination {
 	switch {
-	case significant(p, 0.05):
+	case Significant(p, FamilyLevel):
 		return Discriminates
 	case within():
 		return NoPower

@@ -12,7 +12,7 @@ func (p *Pair) failuresDecide(second *contest) {
 	case p.First.Mark != r.Mark || p.First.Winner != r.Winner:
 		p.flip(ProviderFailuresDecide)
 	case r.Mark == CannotTell && p.Difference != nil && r.Difference != nil && *p.Difference**r.Difference < 0:
-		p.Codes = p.Codes.with(ProviderFailuresDecide)
+		p.Codes = p.Codes.With(ProviderFailuresDecide)
 	}
 }
 

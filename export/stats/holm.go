@@ -21,5 +21,5 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// significant says whether p reaches a level, with room for rounding.
-func significant(p, level float64) bool { return p <= level-guard }
+// Significant says whether p reaches a level, with room for rounding.
+func Significant(p, level float64) bool { return p <= level-guard }

@@ -2,10 +2,10 @@ package stats
 
 import "math"
 
-// minRepeats and minTasks are the refusals of step 2.
+// Below MinRepeats repeats of each side, or MinTasks common tasks, nothing is claimed (step 2).
 const (
-	minRepeats = 3
-	minTasks   = 10
+	MinRepeats = 3
+	MinTasks   = 10
 )
 
 // pairsPerPart is how many pairs one core takes at a time.
@@ -92,7 +92,7 @@ func (r *reading) pairs(rule Rule, reference int) []contest {
 func (r *reading) measure(c *contest, rule Rule, s *scratch) {
 	c.pairing = r.pair(c.a, c.b, s)
 	if r.apart(c.a, c.b) {
-		c.refused = c.refused.with(MeasuredApart)
+		c.refused = c.refused.With(MeasuredApart)
 	}
 	c.excess = pairExcess(&r.columns[c.a], &r.columns[c.b])
 	c.settle(rule, s, func() shockTerms { return c.shocks(&r.shock, c.excess) })
@@ -103,11 +103,11 @@ func (r *reading) measure(c *contest, rule Rule, s *scratch) {
 func (c *contest) settle(rule Rule, s *scratch, shocks func() shockTerms) {
 	c.winner = Nobody
 	c.pT, c.pFlip, c.p, c.pList, c.pTost = 1, 1, 1, 1, 1
-	if min(c.kA, c.kB) < minRepeats || !c.rerun {
-		c.refused = c.refused.with(NoRepeats)
+	if min(c.kA, c.kB) < MinRepeats || !c.rerun {
+		c.refused = c.refused.With(NoRepeats)
 	}
-	if c.tasks < minTasks {
-		c.refused = c.refused.with(TooFewTasks)
+	if c.tasks < MinTasks {
+		c.refused = c.refused.With(TooFewTasks)
 	}
 	c.ok = c.tasks > 1 && c.rerun && min(c.kA, c.kB) > 1
 	if !c.ok {
@@ -167,16 +167,16 @@ func (c *contest) decide(rule Rule, places int, s *shock) {
 		c.choose(rule, level, places)
 	}
 	if s.unstable() {
-		c.codes = c.codes.with(UnstableRuns)
+		c.codes = c.codes.With(UnstableRuns)
 	}
 }
 
 func (c *contest) choose(rule Rule, level float64, places int) {
-	within := rule.Margin != nil && significant(c.pTostAdj, level)
+	within := rule.Margin != nil && Significant(c.pTostAdj, level)
 	switch {
-	case rule.Scope == Population && significant(c.pAdj, level):
+	case rule.Scope == Population && Significant(c.pAdj, level):
 		c.claim(Beats, within)
-	case c.mean != 0 && significant(c.pListAdj, level):
+	case c.mean != 0 && Significant(c.pListAdj, level):
 		c.claim(Ahead, within)
 	case within:
 		c.mark = Equal
@@ -184,10 +184,10 @@ func (c *contest) choose(rule Rule, level float64, places int) {
 		c.mark = Tied
 	default:
 		if rule.Margin != nil || c.asked && float64(places)*math.Ldexp(1, 1-c.nonzero) > level {
-			c.codes = c.codes.with(Powerless)
+			c.codes = c.codes.With(Powerless)
 		}
 		if rule.Margin == nil {
-			c.codes = c.codes.with(MarginUndeclared)
+			c.codes = c.codes.With(MarginUndeclared)
 		}
 	}
 }

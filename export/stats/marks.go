@@ -1,5 +1,7 @@
 package stats
 
+import "strings"
+
 // Mark is the verdict on a pair.
 type Mark uint8
 
@@ -32,19 +34,32 @@ const (
 	UnstableRuns                       // runs differ by more than rerun noise
 )
 
-var codeNames = [...]string{"no_repeats", "too_few_tasks", "measured_apart", "provider_failures_decide",
-	"judge_dependent", "powerless", "margin_undeclared", "unstable_runs"}
+// codes are the names of data, and the words of people for the same.
+var codes = [...]struct{ name, words string }{
+	{"no_repeats", "too few repeats"},
+	{"too_few_tasks", "too few common tasks"},
+	{"measured_apart", "measured apart"},
+	{"provider_failures_decide", "failures that are not the agent's decide"},
+	{"judge_dependent", "a judge of a variant's own family decides"},
+	{"powerless", "too little power"},
+	{"margin_undeclared", "no margin was declared"},
+	{"unstable_runs", "whole runs differ"},
+}
 
-// String is the code's name.
-func (c Code) String() string { return codeNames[c] }
+// String is the code's name, as in tables and JSON.
+func (c Code) String() string { return codes[c].name }
 
-// refusals are the codes of step 2, under which a pair is not tested.
-const refusals Codes = 1<<NoRepeats | 1<<TooFewTasks | 1<<MeasuredApart
+// Words is the code as pages say it.
+func (c Code) Words() string { return codes[c].words }
+
+// Refusals are the codes of step 2, under which a pair is not tested.
+const Refusals Codes = 1<<NoRepeats | 1<<TooFewTasks | 1<<MeasuredApart
 
 // Codes is a set of codes.
 type Codes uint16
 
-func (s Codes) with(c Code) Codes { return s | 1<<c }
+// With is the set with c in it.
+func (s Codes) With(c Code) Codes { return s | 1<<c }
 
 // Has says whether c is in the set.
 func (s Codes) Has(c Code) bool { return s&(1<<c) != 0 }
@@ -52,7 +67,7 @@ func (s Codes) Has(c Code) bool { return s&(1<<c) != 0 }
 // List is the codes in printing order.
 func (s Codes) List() []Code {
 	var out []Code
-	for c := range Code(len(codeNames)) {
+	for c := range Code(len(codes)) {
 		if s.Has(c) {
 			out = append(out, c)
 		}
@@ -67,6 +82,15 @@ func (s Codes) Strings() []string {
 		out = append(out, c.String())
 	}
 	return out
+}
+
+// Words is the codes in words, in printing order; "" where there are none.
+func (s Codes) Words() string {
+	var out []string
+	for _, c := range s.List() {
+		out = append(out, c.Words())
+	}
+	return strings.Join(out, ", ")
 }
 
 // Nobody stands where no variant is meant.

@@ -103,7 +103,7 @@ func (s stage) stand(out []standing, rule Rule) {
 	for j := range out {
 		n := &out[j]
 		if rule.Margin == nil {
-			n.Codes = n.Codes.with(MarginUndeclared)
+			n.Codes = n.Codes.With(MarginUndeclared)
 		}
 		if s.readings[n.part].columns[n.Candidate].k == 0 {
 			continue
@@ -125,13 +125,13 @@ func (s stage) stand(out []standing, rule Rule) {
 
 func (n *NonInferiority) decide(c *contest, alpha float64) {
 	switch {
-	case significant(*n.PNIAdj, alpha) && c.mark == Beats && c.winner == n.Candidate:
+	case Significant(*n.PNIAdj, alpha) && c.mark == Beats && c.winner == n.Candidate:
 		n.Standing = Superior
-	case significant(*n.PNIAdj, alpha):
+	case Significant(*n.PNIAdj, alpha):
 		n.Standing = NonInferior
-	case significant(*n.PInfAdj, alpha):
+	case Significant(*n.PInfAdj, alpha):
 		n.Standing = Inferior
 	default:
-		n.Codes = n.Codes.with(Powerless)
+		n.Codes = n.Codes.With(Powerless)
 	}
 }

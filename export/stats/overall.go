@@ -60,7 +60,7 @@ func DecideOverall(d *Data, rule Rule) (*Overall, error) {
 		second := again.reading()
 		o.Second = &second
 		if c.mark != again.mark || c.winner != again.winner {
-			o.Mark, o.Up, o.Codes = CannotTell, false, o.Codes.with(ProviderFailuresDecide)
+			o.Mark, o.Up, o.Codes = CannotTell, false, o.Codes.With(ProviderFailuresDecide)
 		}
 	}
 	return o, nil
@@ -81,7 +81,7 @@ func (r *reading) overall(rule Rule) contest {
 		c.wA, c.wB, c.vRerun = c.wA+share*wA, c.wB+share*wB, c.vRerun+share*share*v
 		c.kA, c.kB = min(c.kA, a.k), min(c.kB, b.k)
 		if r.apart(rule.Pairs[i][0], rule.Pairs[i][1]) {
-			c.refused = c.refused.with(MeasuredApart)
+			c.refused = c.refused.With(MeasuredApart)
 		}
 	}
 	c.settle(rule, s, func() shockTerms { return sub.sumShocks(rule.Pairs) })

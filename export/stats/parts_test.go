@@ -157,7 +157,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "no discriminating power", NoPower.String())
 	assert.Equal(t, "add families", AddFamilies.String())
 	for c := NoRepeats; c <= UnstableRuns; c++ {
-		assert.Equal(t, []Code{c}, Codes(0).with(c).List())
+		assert.Equal(t, []Code{c}, Codes(0).With(c).List())
 	}
 }
 

@@ -82,7 +82,7 @@ func UnitsFor(pairs int, level float64) (m int, ok bool) {
 	if pairs < 1 || !(level > 0 && level < 1) {
 		return 0, false
 	}
-	for m = 1; !significant(float64(pairs)*math.Ldexp(1, 1-m), level); m++ {
+	for m = 1; !Significant(float64(pairs)*math.Ldexp(1, 1-m), level); m++ {
 		if m == 1000 {
 			return 0, false
 		}

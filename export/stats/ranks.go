@@ -29,7 +29,7 @@ func (v *Verdicts) rank(r *reading, rule Rule) {
 	tested := false
 	for i := range v.Pairs {
 		p := &v.Pairs[i]
-		tested = tested || p.Compared && min(p.RepeatsA, p.RepeatsB) >= minRepeats && p.Codes&refusals == 0
+		tested = tested || p.Compared && min(p.RepeatsA, p.RepeatsB) >= MinRepeats && p.Codes&Refusals == 0
 		if !p.Compared || p.Mark != rule.ahead() {
 			continue
 		}

@@ -54,12 +54,12 @@ func (d *Data) repairs(p *Pair, c *contest, r *reading, rule Rule, places int) [
 	}
 	var out []Repair
 	if p.Codes.Has(NoRepeats) {
-		ra, rb := max(0, minRepeats-c.kA), max(0, minRepeats-c.kB)
+		ra, rb := max(0, MinRepeats-c.kA), max(0, MinRepeats-c.kB)
 		out = append(out, price(Repair{For: NoRepeats, Action: AddRepeats, Repeats: ra + rb}, ra*len(d.tasks), rb*len(d.tasks)))
 	}
 	if p.Codes.Has(TooFewTasks) {
-		n := minTasks - p.Tasks
-		out = append(out, price(Repair{For: TooFewTasks, Action: AddTasks, Tasks: n}, n*max(minRepeats, c.kA), n*max(minRepeats, c.kB)))
+		n := MinTasks - p.Tasks
+		out = append(out, price(Repair{For: TooFewTasks, Action: AddTasks, Tasks: n}, n*max(MinRepeats, c.kA), n*max(MinRepeats, c.kB)))
 	}
 	if p.Codes.Has(MeasuredApart) {
 		out = append(out, d.together(p, c, r, rule, price))

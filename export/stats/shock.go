@@ -76,8 +76,10 @@ func pool(columns []column) shock {
 	return s
 }
 
-// unstable says whether runs differ by more than rerun noise (p < 0.01).
-func (s *shock) unstable() bool { return s.p != nil && *s.p < 0.01-guard }
+// ShockLevel is the level at which runs differ by more than rerun noise (F8).
+const ShockLevel = 0.01
+
+func (s *shock) unstable() bool { return s.p != nil && *s.p < ShockLevel-guard }
 
 // pairExcess is sigma2_AB: the shock of the two variants of a pair alone. It may be negative.
 func pairExcess(a, b *column) float64 {

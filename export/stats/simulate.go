@@ -164,7 +164,7 @@ func (r *reading) sides(c *contest, rule Rule, s *scratch) (side [rules]int) {
 		}
 	}
 	r.pair(c.a, c.b, s)
-	if t, ok := PairedT(s.d); ok && significant(t.P, rule.level()) {
+	if t, ok := PairedT(s.d); ok && Significant(t.P, rule.level()) {
 		side[3] = 1
 		if t.Difference < 0 {
 			side[3] = -1

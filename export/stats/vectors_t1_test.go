@@ -260,8 +260,8 @@ func TestT9Bounds(t *testing.T) {
 	assert.InDelta(t, .082450, m.Value+p.halfWidth(tt, .05), digits)
 	assert.InDelta(t, .003175, p.boundP(tt, .10+m.Value), digits)
 	assert.InDelta(t, .020584, p.boundP(tt, .10-m.Value), digits)
-	assert.False(t, significant(p.boundP(tt, .05+m.Value), .025))
-	assert.True(t, significant(p.boundP(tt, .05+m.Value), .05))
+	assert.False(t, Significant(p.boundP(tt, .05+m.Value), .025))
+	assert.True(t, Significant(p.boundP(tt, .05+m.Value), .05))
 }
 
 func TestT10NothingDiffers(t *testing.T) {
@@ -291,7 +291,7 @@ func TestT10NothingDiffers(t *testing.T) {
 	first := 0
 	for n := 10; n < 100 && first == 0; n++ {
 		p := pairing{units: n}
-		if significant(p.boundP(test{v: 1e-9, df: 50}, .05), .025) {
+		if Significant(p.boundP(test{v: 1e-9, df: 50}, .05), .025) {
 			first = n
 		}
 	}

@@ -27,7 +27,7 @@ type Shock struct {
 	Phi      float64  // chi-squared statistic
 	PhiDF    float64  // its degrees of freedom
 	P        *float64 // nil = nothing varies
-	Unstable bool     // P < 0.01
+	Unstable bool     // P < ShockLevel
 }
 
 // Pair is the verdict on two variants; differences are A - B.
@@ -229,6 +229,6 @@ func (c *contest) reading() Reading {
 
 // flip makes the pair one that cannot tell.
 func (p *Pair) flip(c Code) {
-	p.Codes = p.Codes.with(c)
+	p.Codes = p.Codes.With(c)
 	p.Mark, p.Winner, p.InsideMargin = CannotTell, Nobody, false
 }

@@ -37,7 +37,7 @@ recipe they are compared task by task, by the rule that both froze. Where recipe
 differ, tasks that stayed the same link them if a reference was measured in both.
 Everything else is refused, with the files and settings that changed.
 
-Runs of two days tell nothing of a change ("measured_apart") unless both sides were
+Runs of two days tell nothing of a change (measured apart) unless both sides were
 measured within 24 hours. A rule that not both batches froze makes it post hoc.
 
 Exit codes: 0 compared, whatever was found; 2 usage; 3 the two can't be compared,

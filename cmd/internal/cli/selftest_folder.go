@@ -32,8 +32,8 @@ func (a *App) shuffle(ctx context.Context, dir string, seed uint64, replicates i
 	if len(repeats) < 2 {
 		return row, fmt.Errorf("%s: %s measured: labels can be shuffled among two or more", filepath.Base(dir), plural(len(repeats), "variant"))
 	}
-	if slices.Max(repeats) < 3 {
-		a.say("note: %s has fewer than 3 repeats: the rule claims nothing there", cleanLine(filepath.Base(dir)))
+	if slices.Max(repeats) < stats.MinRepeats {
+		a.say("note: %s has fewer than %d repeats: the rule claims nothing there", cleanLine(filepath.Base(dir)), stats.MinRepeats)
 	}
 	if replicates == 0 {
 		replicates = affordable(len(repeats), d.Tasks(), slices.Max(repeats))
