@@ -191,7 +191,7 @@ func TestRecoverKnowsWhoTookOver(t *testing.T) {
 		return run
 	}
 	heir := func(uuid string, slot int) string {
-		info, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: slot, UUID: uuid, At: time.Now(), Generation: 2})
+		info, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: slot, Name: "evaluation", UUID: uuid, At: time.Now(), Generation: 2})
 		require.NoError(t, err)
 		return info.RunID
 	}

@@ -250,6 +250,15 @@ func (r *runner) place(c batch.Cell) int {
 	return max(0, slices.IndexFunc(r.Plan.Doc.Cells, func(p batch.Cell) bool { return p.Identity.Cell == c.Identity.Cell }))
 }
 
+// name is what the run of a slot is called.
+func (r *runner) name(s planner.Slot) string {
+	var all []batch.Variant
+	for _, c := range r.Plan.Doc.Cells {
+		all = append(all, c.Variant)
+	}
+	return ledger.NamesOf(all, r.Plan.Doc.Repeats).Of(s.Cell.Variant, s.Slot)
+}
+
 // create makes the run of an evaluation. Its entry is on disk before.
 func (r *runner) create(ctx context.Context, s planner.Slot, generation int) (entry, error) {
 	id, err := uuid.NewRandom()
@@ -266,7 +275,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot, generation int) (en
 		return e, err
 	}
 	start := ledger.Start{
-		Parent: r.parent, Cell: s.Cell, Place: r.place(s.Cell), Slot: s.Slot, UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
+		Parent: r.parent, Cell: s.Cell, Place: r.place(s.Cell), Slot: s.Slot, Name: r.name(s), UUID: e.UUID, Launcher: Launcher(), BrainName: e.Labels.Brain,
 		From: r.From, At: e.At, Generation: generation, Continues: e.continues(),
 	}
 	err = r.patiently(ctx, func() error {

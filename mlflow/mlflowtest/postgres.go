@@ -81,7 +81,7 @@ func (p *postgresServer) start(executable, driver, programs string) error {
 	if err != nil {
 		return err
 	}
-	p.database, err = p.run(as, nil, filepath.Join(programs, "postgres"), "-D", data, "-p", port,
+	p.database, err = launch(p.dir, as, nil, filepath.Join(programs, "postgres"), "-D", data, "-p", port,
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200")
 	if err == nil {
 		err = wait("PostgreSQL", func() error {
@@ -106,7 +106,7 @@ func (p *postgresServer) startTracker(executable, driver, store string) error {
 	p.url = "http://127.0.0.1:" + port
 	environment := append(os.Environ(), "PYTHONPATH="+driver, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false", "MLFLOW_DISABLE_TELEMETRY=true", "DO_NOT_TRACK=true",
 		"MLFLOW_SQLALCHEMYSTORE_POOL_SIZE=20", "MLFLOW_SQLALCHEMYSTORE_MAX_OVERFLOW=80")
-	p.tracker, err = p.run(nil, environment, executable, "server", "--host", "127.0.0.1", "--port", port, "--workers", "1",
+	p.tracker, err = launch(p.dir, nil, environment, executable, "server", "--host", "127.0.0.1", "--port", port, "--workers", "1",
 		"--backend-store-uri", store, "--serve-artifacts", "--artifacts-destination", filepath.Join(p.dir, "artifacts"))
 	if err != nil {
 		return err
@@ -127,12 +127,12 @@ const tied = `exec 3<&0
 (cat <&3 >/dev/null; kill -TERM 0) &
 exec "$@" </dev/null 3<&-`
 
-// run starts a program in a process group of its own.
-func (p *postgresServer) run(as *syscall.Credential, environment []string, program ...string) (*exec.Cmd, error) {
+// launch starts a program in a folder, where its log goes too, and in a process group of its own.
+func launch(dir string, as *syscall.Credential, environment []string, program ...string) (*exec.Cmd, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", tied, "sh"}, program...)...)
-	cmd.Dir, cmd.Env = p.dir, environment
+	cmd.Dir, cmd.Env = dir, environment
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: as}
-	log, err := os.Create(filepath.Join(p.dir, filepath.Base(program[0])+".log"))
+	log, err := os.Create(filepath.Join(dir, filepath.Base(program[0])+".log"))
 	if err != nil {
 		return nil, err
 	}

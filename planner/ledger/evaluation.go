@@ -17,6 +17,7 @@ type Start struct {
 	Cell       batch.Cell
 	Place      int // of the cell in the plan, from 0: it decides the colour
 	Slot       int
+	Name       string // of the run, for people: see NamesOf
 	UUID       string
 	Launcher   string // who runs it: host, process id and its start time
 	BrainName  string // as people read it
@@ -70,7 +71,7 @@ func (l *Ledger) StartEvaluation(ctx context.Context, s Start) (mlflow.RunInfo, 
 	tags = append(tags, s.From.tags()...)
 	return l.client.CreateRun(ctx, mlflow.CreateRun{
 		ExperimentID: l.experiment.ID,
-		Name:         fmt.Sprintf("%s · r%d", s.Cell.Variant, s.Slot),
+		Name:         s.Name,
 		StartTime:    s.At.UnixMilli(),
 		Tags:         tags,
 		UniqueTag:    TagEvaluation,

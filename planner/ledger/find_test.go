@@ -54,7 +54,7 @@ func (d *desk) begin(recipe string) Parent {
 // start creates the run of an evaluation.
 func (d *desk) start(p Parent, c batch.Cell, slot int) mlflow.RunInfo {
 	d.t.Helper()
-	info, err := d.StartEvaluation(d.t.Context(), Start{Parent: p, Cell: c, Slot: slot, UUID: uuid.NewString(), Launcher: "here/1/1", At: d.tick()})
+	info, err := d.StartEvaluation(d.t.Context(), Start{Parent: p, Cell: c, Slot: slot, Name: "evaluation", UUID: uuid.NewString(), Launcher: "here/1/1", At: d.tick()})
 	require.NoError(d.t, err)
 	return info
 }

@@ -57,7 +57,7 @@ func newTable(t *testing.T, tags ...mlflow.Tag) *table {
 // evaluate logs an evaluation of the batch; an incomplete one does not count.
 func (x *table) evaluate(slot int, state batch.EvaluationState, score, cost float64) string {
 	x.t.Helper()
-	info, err := x.ledger.StartEvaluation(x.t.Context(), ledger.Start{Parent: x.parent, Cell: x.cell, Slot: slot, UUID: uuid.NewString(), Launcher: "here/1/1", At: x.now})
+	info, err := x.ledger.StartEvaluation(x.t.Context(), ledger.Start{Parent: x.parent, Cell: x.cell, Slot: slot, Name: "evaluation", UUID: uuid.NewString(), Launcher: "here/1/1", At: x.now})
 	require.NoError(x.t, err)
 	if state == "" {
 		return info.RunID // still running

@@ -13,7 +13,9 @@ import (
 // client talks to the shell's server as another program would.
 func (s *shell) client() *mlflow.Client {
 	s.t.Helper()
-	return mlflowtest.Client(s.t, s.env["MLFLOW_TRACKING_URI"])
+	return mlflowtest.Client(s.t, s.env["MLFLOW_TRACKING_URI"], func(c *mlflow.Config) {
+		c.Username, c.Password = s.env["MLFLOW_TRACKING_USERNAME"], mlflow.Secret(s.env["MLFLOW_TRACKING_PASSWORD"])
+	})
 }
 
 // experiment is the id of the benchmark's experiment.

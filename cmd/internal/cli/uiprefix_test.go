@@ -1,13 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,32 +16,10 @@ import (
 	"github.com/benchbatch/benchbatch/planner/note"
 )
 
-// prefixed starts a real MLflow whose pages and calls lie below /ml, and gives its address.
-func prefixed(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
-	cmd := exec.Command(mlflowtest.Executable(t, mlflowtest.Newest), "server", "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--workers", "1", "--static-prefix", "/ml",
-		"--backend-store-uri", "sqlite:///mlflow.db", "--artifacts-destination", "./mlartifacts")
-	cmd.Dir, cmd.SysProcAttr = t.TempDir(), &syscall.SysProcAttr{Setpgid: true}
-	cmd.Env = append(os.Environ(), "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false", "MLFLOW_DISABLE_TELEMETRY=true")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may be gone already
-		_ = cmd.Wait()                                      // killed
-	})
-	address := fmt.Sprintf("http://127.0.0.1:%d/ml", port)
-	c := mlflowtest.Client(t, address, func(cfg *mlflow.Config) { cfg.Patience = time.Millisecond })
-	require.Eventually(t, func() bool { _, err := c.GetExperiment(context.Background(), "0"); return err == nil }, 2*time.Minute, 300*time.Millisecond, "MLflow does not start")
-	return address
-}
-
 // TestTheUIBelowAPrefix: links, and the picture in the note, hold below whatever address the server is reached by.
 func TestTheUIBelowAPrefix(t *testing.T) {
 	t.Parallel()
-	s := newShellAt(t, prefixed(t))
+	s := newShellAt(t, mlflowtest.RealWith(t, mlflowtest.Newest, mlflowtest.Setup{Prefix: "/ml"}).Address)
 	s.one()
 	r := s.measure()
 	l, o := newLooker(t), s.pages(r)
