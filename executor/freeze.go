@@ -41,12 +41,16 @@ func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Sl
 	if c.NotStarted > 0 || c.Skipped == c.Planned || len(report.Others) > 0 {
 		return nil, nil
 	}
+	beside, err := r.readFeedback(ctx, p, result)
+	if err != nil {
+		return nil, err
+	}
 	body, err := json.MarshalIndent(result, "", " ")
 	if err != nil {
 		return nil, err
 	}
 	at := result.Frozen.UnixMilli()
-	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at))
+	won, err := r.Ledger.FinishBatch(ctx, &r.parent, body, batchMetrics(p, result, at), beside...)
 	if err != nil {
 		return nil, err
 	}

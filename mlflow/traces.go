@@ -2,6 +2,7 @@ package mlflow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -205,6 +206,10 @@ type sourceWire struct {
 type feedbackWire struct {
 	Value any              `json:"value"`
 	Error *AssessmentError `json:"error,omitempty"`
+	// Serialized is the value of an expectation that is a list or an object.
+	Serialized *struct {
+		Value string `json:"value"`
+	} `json:"serialized_value,omitempty"`
 }
 
 func wireOf(t Trace) traceWire {
@@ -250,6 +255,9 @@ func (w assessmentWire) assessment() Assessment {
 	}
 	if w.Expectation != nil {
 		a.Expectation = w.Expectation.Value
+		if s := w.Expectation.Serialized; s != nil && json.Unmarshal([]byte(s.Value), &a.Expectation) != nil {
+			a.Expectation = s.Value
+		}
 	}
 	for _, at := range []struct {
 		from *time.Time

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
@@ -144,5 +146,16 @@ func BenchmarkRedactEscapes(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = r.Copy(&bytes.Buffer{}, bytes.NewReader(text))
+	}
+}
+
+// What a person said loses its secrets, and stays JSON whatever it was.
+func TestRedactingAssessments(t *testing.T) {
+	r := redactorOf(map[string]string{"A": "12345678"})
+	for value, want := range map[string]string{`"a 12345678"`: `"a [redacted:A]"`, `12345678`: `"[redacted:A]"`, `["12345678",1]`: `["[redacted:A]",1]`, `0.5`: `0.5`, `"\u003c"`: `"\u003c"`} {
+		a := batch.Assessment{Name: "n 12345678", Rationale: "r 12345678", Who: "w 12345678", Value: json.RawMessage(value)}
+		r.Assessment(&a)
+		assert.Equal(t, want, string(a.Value))
+		assert.Equal(t, []string{"n [redacted:A]", "r [redacted:A]", "w [redacted:A]"}, []string{a.Name, a.Rationale, a.Who})
 	}
 }

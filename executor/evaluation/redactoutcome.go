@@ -1,8 +1,11 @@
 package evaluation
 
 import (
+	"encoding/json"
+
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
@@ -30,4 +33,18 @@ func (r *Redactor) outcome(o *outcome.Outcome) {
 		*t = r.Text(*t)
 	}
 	o.Other = jsontext.Value(r.Text(string(o.Other)))
+}
+
+// Assessment redacts what a person said. A value that is no text any more is one without its secret.
+func (r *Redactor) Assessment(a *batch.Assessment) {
+	for _, t := range []*string{&a.Task, &a.Name, &a.Rationale, &a.Who} {
+		*t = r.Text(*t)
+	}
+	clean := r.Text(string(a.Value))
+	if clean == string(a.Value) {
+		return
+	}
+	if a.Value = json.RawMessage(clean); !json.Valid(a.Value) {
+		a.Value, _ = json.Marshal(clean) // text can be marshalled
+	}
 }

@@ -56,6 +56,9 @@ func (e Evaluation) assessments(traceID string, o outcome.Outcome) []mlflow.Asse
 	return out
 }
 
+// Ours says whether an assessment of a trace is one that [Evaluation.Of] makes, such as the vote of a human judge.
+func Ours(t mlflow.Trace, a mlflow.Assessment) bool { return a.ID == AssessmentID(t.ID, a.Name) }
+
 // vote is a judge's view, on 0 to 1 as everywhere in MLflow.
 func (e Evaluation) vote(v outcome.Vote, used map[string]bool) mlflow.Assessment {
 	declared := e.Judges[v.Name]

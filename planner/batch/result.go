@@ -26,6 +26,9 @@ type Result struct {
 	Slots       []Slot       `json:"slots"`       // plan order, then slot
 	Evaluations []Evaluation `json:"evaluations"` // by start time, then run id
 	Ignored     []Ignored    `json:"ignored,omitempty"`
+	// Feedback is what people had said in MLflow until the freeze; nil = it was not
+	// asked for, because the batch's evaluations have no traces.
+	Feedback *Feedback `json:"feedback,omitempty"`
 }
 
 // Counts always add up: Planned = Reused + Done + Failed + Skipped + NotStarted.

@@ -5,7 +5,8 @@
 //
 // Order of use: Open the experiment; Find what was measured for a recipe;
 // StartBatch, then StartEvaluation and FinishEvaluation for each slot, and
-// FinishBatch with the frozen result. Fetch reads any artifact by its run.
+// FinishBatch with the frozen result. Fetch reads any artifact by its run,
+// ReadAssessments what people said of the traces of some.
 //
 // Errors of the server come through as *mlflow.Error. What does not count is
 // never an error: it is listed with its reason.

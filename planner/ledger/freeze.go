@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -14,9 +16,9 @@ import (
 // FinishBatch freezes a batch with the bytes of its result.json. A batch is frozen
 // once: the bytes are stored under a name of their own, then their digest is claimed
 // as a parameter, which MLflow writes once, and only the bytes that hold the claim
-// become result.json. Won is false where another result stands already; p then says
-// which, and ReadResult reads it.
-func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metrics []mlflow.Metric) (won bool, err error) {
+// become result.json. So do beside, the documents whose digests the result holds. Won is
+// false where another result stands already; p then says which, and ReadResult reads it.
+func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metrics []mlflow.Metric, beside ...Document) (won bool, err error) {
 	now, err := l.client.GetRun(ctx, p.Info.RunID)
 	if err != nil {
 		return false, err
@@ -25,7 +27,12 @@ func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metr
 		return false, nil
 	}
 	digest := batch.Sum(result)
-	if err := l.put(ctx, p.Info, []Document{{Name: claimName(digest), Body: result}}); err != nil {
+	docs := append(slices.Clone(beside), Document{Name: batch.FileResult, Body: result})
+	claimed := make([]Document, len(docs))
+	for i, d := range docs {
+		claimed[i] = Document{Name: claimName(d.Name, batch.Sum(d.Body)), Body: d.Body}
+	}
+	if err := l.put(ctx, p.Info, claimed); err != nil {
 		return false, err
 	}
 	err = l.client.LogBatch(ctx, p.Info.RunID, mlflow.Batch{
@@ -41,14 +48,17 @@ func (l *Ledger) FinishBatch(ctx context.Context, p *Parent, result []byte, metr
 		return false, err
 	}
 	p.Result = digest
-	if err := l.put(ctx, p.Info, []Document{{Name: batch.FileResult, Body: result}}); err != nil {
+	if err := l.put(ctx, p.Info, docs); err != nil {
 		return true, err
 	}
 	return true, l.end(ctx, p)
 }
 
-// claimName is the artifact that holds a result before its digest is claimed.
-func claimName(d batch.Digest) string { return "result-" + d.Short() + ".json" }
+// claimName is the artifact that holds a document before the result's digest is claimed.
+func claimName(name string, d batch.Digest) string {
+	stem, ext, _ := strings.Cut(name, ".")
+	return stem + "-" + d.Short() + "." + ext
+}
 
 // EndBatch completes a frozen batch that is not FINISHED, because its launcher died
 // on the way or somebody set another status: result.json is stored if it is not
@@ -81,21 +91,28 @@ func (l *Ledger) end(ctx context.Context, p *Parent) error {
 	return err
 }
 
+// copyResult puts the result and what it names under their final names again.
 func (l *Ledger) copyResult(ctx context.Context, p Parent) error {
-	b, err := l.ReadDocument(ctx, p, claimName(p.Result), p.Result)
+	b, err := l.ReadDocument(ctx, p, claimName(batch.FileResult, p.Result), p.Result)
+	var r batch.Result
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	var docs []Document
+	if f := r.Feedback; err == nil && f != nil && f.Rows > 0 {
+		docs = []Document{{Name: batch.FileFeedback}}
+		docs[0].Body, err = l.ReadDocument(ctx, p, claimName(batch.FileFeedback, f.Digest), f.Digest)
+	}
 	if err != nil {
 		return fmt.Errorf("%s of batch %s can't be restored: %w", batch.FileResult, p.Info.RunID, err)
 	}
-	return l.put(ctx, p.Info, []Document{{Name: batch.FileResult, Body: b}})
+	return l.put(ctx, p.Info, append(docs, Document{Name: batch.FileResult, Body: b}))
 }
 
 // ReadResult reads the frozen result of a batch, checked against its digest. It is
 // there from the moment that the batch is frozen, even before result.json is.
 func (l *Ledger) ReadResult(ctx context.Context, p Parent) (*batch.Result, []byte, error) {
-	b, err := l.ReadDocument(ctx, p, batch.FileResult, p.Result)
-	if errors.Is(err, mlflow.ErrNotFound) {
-		b, err = l.ReadDocument(ctx, p, claimName(p.Result), p.Result)
-	}
+	b, err := l.readFrozen(ctx, p, batch.FileResult, p.Result)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,4 +121,22 @@ func (l *Ledger) ReadResult(ctx context.Context, p Parent) (*batch.Result, []byt
 		return nil, nil, fmt.Errorf("%s of batch %s: %w", batch.FileResult, p.Info.RunID, err)
 	}
 	return &r, b, nil
+}
+
+// ReadFeedback reads the lines of a frozen batch's feedback.jsonl, checked against their
+// digest. There are none where nobody had said anything, or f is nil.
+func (l *Ledger) ReadFeedback(ctx context.Context, p Parent, f *batch.Feedback) ([]byte, error) {
+	if f == nil || f.Rows == 0 {
+		return nil, nil
+	}
+	return l.readFrozen(ctx, p, batch.FileFeedback, f.Digest)
+}
+
+// readFrozen reads a document by its final name, or by that under which it was claimed.
+func (l *Ledger) readFrozen(ctx context.Context, p Parent, name string, want batch.Digest) ([]byte, error) {
+	b, err := l.ReadDocument(ctx, p, name, want)
+	if errors.Is(err, mlflow.ErrNotFound) {
+		b, err = l.ReadDocument(ctx, p, claimName(name, want), want)
+	}
+	return b, err
 }

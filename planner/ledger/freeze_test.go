@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,4 +122,43 @@ func TestFreezeCutOff(t *testing.T) {
 			assert.Equal(t, mlflow.StatusFinished, now.Info.Status)
 		})
 	}
+}
+
+// What the result names is there with it: nowhere before the claim under its own name, and restored where a launcher died.
+func TestFeedbackIsFrozenWithTheResult(t *testing.T) {
+	for _, route := range []string{"", "feedback-", "artifacts/" + batch.FileFeedback, batch.FileResult} {
+		t.Run(route, func(t *testing.T) {
+			d := newDesk(t)
+			p := d.begin("a")
+			f, lines, err := batch.NewFeedback(time.Unix(0, 0), 3, []batch.Assessment{{RunID: "r", Name: "tone", Kind: batch.KindFeedback}})
+			require.NoError(t, err)
+			result, err := json.Marshal(batch.Result{Schema: batch.ResultSchema, Feedback: f})
+			require.NoError(t, err)
+			finish := func() error {
+				_, err := d.FinishBatch(t.Context(), &p, result, nil, Document{Name: batch.FileFeedback, Body: lines})
+				return err
+			}
+			if route != "" {
+				d.server.Inject(mlflowtest.Fault{Route: route, Do: mlflowtest.Fail(403, "PERMISSION_DENIED", "no")})
+				require.Error(t, finish())
+				d.server.Clear()
+			}
+			require.NoError(t, finish())
+			now := d.frozen(p)
+			read, _, err := d.ReadResult(t.Context(), now)
+			require.NoError(t, err)
+			got, err := d.ReadFeedback(t.Context(), now, read.Feedback)
+			require.NoError(t, err)
+			assert.Equal(t, string(lines), string(got), "there from the moment of the claim")
+			require.NoError(t, d.EndBatch(t.Context(), &now))
+			got, err = d.ReadDocument(t.Context(), now, batch.FileFeedback, f.Digest)
+			require.NoError(t, err)
+			assert.Equal(t, string(lines), string(got))
+			assert.Equal(t, mlflow.StatusFinished, d.frozen(p).Info.Status)
+		})
+	}
+	d := newDesk(t)
+	none, err := d.ReadFeedback(t.Context(), Parent{}, nil)
+	require.NoError(t, err)
+	assert.Nil(t, none)
 }
