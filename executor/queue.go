@@ -181,18 +181,19 @@ type turn struct {
 	queue  *queue
 	line   *line
 	at     int
+	rate   *float64 // tokens a minute; nil = unknown
 	quotas []func(void bool)
 	money  booked
 }
 
 // start takes the next slot of a cell and books it.
 func (q *queue) start(l *line, now time.Time) *turn {
-	t := &turn{Slot: l.slots[0].Slot, queue: q, line: l, at: l.slots[0].at, money: q.budget.reserve(l.cell)}
+	t := &turn{Slot: l.slots[0].Slot, queue: q, line: l, at: l.slots[0].at, rate: q.history.TokensPerMinute(l.cell), money: q.budget.reserve(l.cell)}
 	l.slots = l.slots[1:]
 	q.size--
 	q.active++
 	for _, quota := range q.of[l.cell.Model] {
-		t.quotas = append(t.quotas, quota.start(l.cell.Model, q.history.TokensPerMinute(l.cell), now))
+		t.quotas = append(t.quotas, quota.start(l.cell.Model, t.rate, now))
 	}
 	return t
 }

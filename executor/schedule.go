@@ -176,8 +176,9 @@ func (sc *schedule) drop(model string) (out []planner.Slot) {
 // at the queue and its wait is not missed.
 func (sc *schedule) rouse() { sc.change(func() {}) }
 
-// needs says whether anything under a quota is not started.
-func (sc *schedule) needs(quota string) (yes bool) {
-	sc.change(func() { yes = sc.queue.needs(quota) })
-	return yes
+// needs says whether anything under a quota is still to be started.
+func (sc *schedule) needs(quota string) bool {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	return !sc.stopped && sc.queue.needs(quota)
 }

@@ -21,8 +21,8 @@ type shared struct {
 	quiet  func()        // ends the heartbeats
 	parted sync.Once
 
-	mu   sync.Mutex
-	idle map[string][]*claim.Lease // places of quotas that this launcher keeps and does not use now
+	mu    sync.Mutex
+	quota map[string]*holding
 }
 
 // meet enters this launcher among those of its recipe.
@@ -30,7 +30,7 @@ func (r *runner) meet(ctx context.Context) error {
 	s := r.Resolved.Spec
 	options := claim.Options{Launcher: Launcher(), TTL: r.Lease, Gone: LauncherGone}
 	beating, quiet := context.WithCancel(context.WithoutCancel(ctx)) // an evaluation that is cancelled is logged under its claim
-	sh := &shared{quiet: quiet, idle: map[string][]*claim.Lease{}}
+	sh := &shared{quiet: quiet, quota: map[string]*holding{}}
 	join := func(open func() (*claim.Book, error)) (*claim.Member, error) {
 		book, err := open()
 		if err != nil {
@@ -59,7 +59,7 @@ func (r *runner) meet(ctx context.Context) error {
 
 func hasPlaces(s *spec.Spec) bool {
 	for _, q := range s.Quotas {
-		if q.AtOnce > 0 {
+		if q.AtOnce > 0 || q.Exclusive {
 			return true
 		}
 	}

@@ -11,19 +11,15 @@ import (
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/claim"
+	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
 // hand is what an evaluation holds while it runs.
 type hand struct {
 	lease  *claim.Lease
 	places []quotaPlace
+	uses   []inUse
 	money  *claim.Reservation // nil = there is no ceiling
-}
-
-// quotaPlace is one of a quota's places.
-type quotaPlace struct {
-	quota string
-	lease *claim.Lease
 }
 
 // leastUSD is what is reserved where nothing is known of a cost: it takes a tranche.
@@ -93,75 +89,13 @@ func (r *runner) decide(t *turn, a claim.Answer) bool {
 	return true
 }
 
-// takePlaces takes a place of each quota. Short is the one of which others have all.
-func (r *runner) takePlaces(ctx context.Context, t *turn, h *hand) (short string, err error) {
-	for _, q := range r.sc.queue.of[t.Cell.Model] {
-		if q.AtOnce == 0 {
-			continue
-		}
-		var l *claim.Lease
-		err := r.patiently(ctx, func() (err error) {
-			l, err = r.takePlace(ctx, q.name, q.AtOnce)
-			return err
-		})
-		var full *claim.Full
-		if errors.As(err, &full) {
-			return q.name, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		h.places = append(h.places, quotaPlace{q.name, l})
-	}
-	return "", nil
-}
-
-// takePlace takes a place that this launcher keeps, or another one.
-func (r *runner) takePlace(ctx context.Context, quota string, atOnce int) (*claim.Lease, error) {
-	sh := r.shared
-	for {
-		l := sh.pop(quota)
-		if l == nil {
-			return sh.quotas.Slot(ctx, quota, atOnce)
-		}
-		err := l.Confirm(ctx)
-		if err == nil {
-			return l, nil
-		}
-		if !errors.Is(err, claim.ErrLost) {
-			sh.push(quotaPlace{quota, l})
-			return nil, err
-		}
-	}
-}
-
-func (sh *shared) pop(quota string) *claim.Lease {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	idle := sh.idle[quota]
-	if len(idle) == 0 {
-		return nil
-	}
-	sh.idle[quota] = idle[:len(idle)-1]
-	return idle[len(idle)-1]
-}
-
-func (sh *shared) push(p quotaPlace) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	sh.idle[p.quota] = append(sh.idle[p.quota], p.lease)
-}
-
 // takeMoney reserves what a turn may cost. Short says that others have reserved the rest.
 // Of a model whose cost nobody knows, one launcher at a time learns it.
 func (r *runner) takeMoney(ctx context.Context, t *turn, h *hand) (short string, err error) {
 	if !t.money.known {
 		name := fmt.Sprintf("learning-%.16s", r.parent.Info.RunID)
-		var l *claim.Lease
-		err := r.patiently(ctx, func() (err error) {
-			l, err = r.shared.quotas.Slot(ctx, name, 1)
-			return err
-		})
+		of := r.shared.holds(name, spec.Quota{AtOnce: 1})
+		err := r.patiently(ctx, func() error { return r.takePlace(ctx, name, of, h) })
 		var full *claim.Full
 		if errors.As(err, &full) {
 			return moneyShort, nil
@@ -169,7 +103,6 @@ func (r *runner) takeMoney(ctx context.Context, t *turn, h *hand) (short string,
 		if err != nil {
 			return "", err
 		}
-		h.places = append(h.places, quotaPlace{name, l})
 	}
 	var none *claim.Ceiling
 	for try := 0; ; try++ {
@@ -274,7 +207,7 @@ func (r *runner) letGo(ctx context.Context, t *turn, h *hand, cost *float64) {
 		r.paid += *cost
 		r.mu.Unlock()
 	}
-	r.putDown(late, &hand{places: h.places}, false)
+	r.putDown(late, &hand{places: h.places, uses: h.uses}, false)
 }
 
 // cover has this launcher's tranches hold what its evaluations cost beyond what was
@@ -285,41 +218,6 @@ func (r *runner) cover(ctx context.Context) {
 	if m, err := r.shared.budget.Reserve(limited, leastUSD); err == nil {
 		var nothing float64
 		_ = m.Settle(&nothing)
-	}
-}
-
-// putDown gives places and money back. Places that are still needed here are kept,
-// unless the turn waits for others, who may wait for these.
-func (r *runner) putDown(ctx context.Context, h *hand, waits bool) {
-	if h.money != nil {
-		var nothing float64
-		_ = h.money.Settle(&nothing)
-	}
-	for _, p := range h.places {
-		if !waits && r.sc.needs(p.quota) {
-			r.shared.push(p)
-			continue
-		}
-		_ = p.lease.Release(ctx, "no work for it") // what can't be told now is told with the next heartbeat
-	}
-	if waits {
-		r.shared.yield(ctx, func(string) bool { return false })
-	}
-}
-
-// yield gives places back that are kept and not used, except of quotas that are needed.
-func (sh *shared) yield(ctx context.Context, needed func(quota string) bool) {
-	sh.mu.Lock()
-	var all []*claim.Lease
-	for quota, idle := range sh.idle {
-		if !needed(quota) {
-			all = append(all, idle...)
-			delete(sh.idle, quota)
-		}
-	}
-	sh.mu.Unlock()
-	for _, l := range all {
-		_ = l.Release(ctx, "no work for it")
 	}
 }
 
@@ -339,14 +237,17 @@ func (r *runner) tend(ctx context.Context, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
+		if r.shared == nil {
+			continue
+		}
+		r.tidyPlaces(ctx)
 		some, all := r.sc.waits()
-		if !some || r.shared == nil {
+		if !some {
 			continue
 		}
 		if r.shared.member.Beat(ctx) != nil { // away: the next look may do better
 			continue
 		}
-		r.shared.yield(ctx, r.sc.needs)
 		holders := map[string]bool{}
 		still := r.sc.recall(func(s planner.Slot) bool {
 			a := r.shared.member.Peek(r.want(s))

@@ -48,7 +48,7 @@
 //
 //	claim/CELL/SLOT/GENERATION = SESSION SINCE
 //	batch/KEY/GENERATION = SESSION SINCE
-//	quota/NAME/NUMBER/GENERATION = SESSION SINCE
+//	quota/NAME/NUMBER/GENERATION = SESSION SINCE, number 0 for a quota as a whole
 //	budget/BATCH/NUMBER/GENERATION = SESSION SINCE USD
 //	tag beat/SESSION = until TIME LAUNCHER, or: left TIME LAUNCHER
 //	tag end/KEY/GENERATION = done TIME RUN, or: released TIME REASON, or: spent TIME USD
@@ -83,7 +83,8 @@
 // shared by all who open the quotas of the same experiment: the benchmark's own by
 // default, for which everybody who can run it has permission; benchmarks that share a
 // provider's key name one experiment. Where two name a quota with different sizes,
-// each keeps to its own numbers. A member should keep a slot while it has work for
+// each keeps to its own numbers. Whole takes what only one launcher at a time may use,
+// with as many slots as it likes. A member should keep a slot while it has work for
 // it: each lease is a parameter more.
 //
 // Money is a sum, which no parameter can hold, so it is taken in tranches numbered

@@ -10,7 +10,7 @@ const recipeNote = "**Who measures what.** This run is no measurement. It is the
 	"Please do not delete it while a batch is running: the launchers would stop. Nothing here is part of any result.\n"
 
 const quotaNote = "**Who uses which slot.** This run is no measurement. Its parameters `quota/NAME/NUMBER/GENERATION` are the slots of the quotas in " +
-	"the specs of `benchbatch run`, so that all launchers together keep to `at_once`.\n\n" +
+	"the specs of `benchbatch run`, so that all launchers together keep to `at_once`; number 0 is a quota as a whole.\n\n" +
 	"- the value is the session that took the slot, and since when\n" +
 	"- tag `beat/SESSION`: till when that launcher's lease holds, and who it is; `left`: it ended\n" +
 	"- tag `end/…`: the slot was given back\n\n" +

@@ -14,10 +14,28 @@ func (m *Member) Slot(ctx context.Context, quota string, atOnce int) (*Lease, er
 	if !batch.IDPattern.MatchString(quota) || atOnce < 1 {
 		return nil, fmt.Errorf("quota %q with %d slots: a name as in a spec and at least one slot are wanted", quota, atOnce)
 	}
+	return m.oneOf(ctx, quota, 1, atOnce)
+}
+
+// Whole takes a quota as a whole, beside its slots, or says who has it (*Full): an
+// engine that holds one model at a time is used by one launcher at a time. Keep it while
+// something of the quota runs or is still to be started, and Release it then.
+func (m *Member) Whole(ctx context.Context, quota string) (*Lease, error) {
+	if !batch.IDPattern.MatchString(quota) {
+		return nil, fmt.Errorf("quota %q: a name as in a spec is wanted", quota)
+	}
+	return m.oneOf(ctx, quota, wholeNumber, 1)
+}
+
+// wholeNumber stands for a quota as a whole, where slots have their numbers.
+const wholeNumber = 0
+
+// oneOf takes one of n slots from the first number on.
+func (m *Member) oneOf(ctx context.Context, quota string, first, n int) (*Lease, error) {
 	for fresh := false; ; fresh = true {
-		full := &Full{Quota: quota, AtOnce: atOnce, Holders: make([]Holder, atOnce)}
-		for _, i := range rand.Perm(atOnce) { // else all would race for the first
-			verdicts, err := m.take(ctx, []bid{{key: quotaKey(quota, i+1)}})
+		full := &Full{Quota: quota, AtOnce: n, Holders: make([]Holder, n)}
+		for _, i := range rand.Perm(n) { // else all would race for the first
+			verdicts, err := m.take(ctx, []bid{{key: quotaKey(quota, first+i)}})
 			if err != nil {
 				return nil, err
 			}

@@ -104,6 +104,37 @@ func TestNeverMoreThanAtOnce(t *testing.T) {
 	assert.Positive(t, taken)
 }
 
+// TestWhole: beside its slots a quota has one holder, and a dead one keeps it for a lease and a half.
+func TestWhole(t *testing.T) {
+	w := newTable(t)
+	a, b := w.joinQuotas("a"), w.joinQuotas("b")
+	l, err := a.Whole(ctx, "engine")
+	require.NoError(t, err)
+	assert.Equal(t, "quota/engine/0/1", l.String())
+	slot(t, b, "engine", 1)
+	whole := func(m *claim.Member) (f *claim.Full) {
+		t.Helper()
+		_, err := m.Whole(ctx, "engine")
+		require.ErrorAs(t, err, &f)
+		return f
+	}
+	assert.Equal(t, "a", whole(b).Holders[0].Launcher)
+	whole(a)
+	require.NoError(t, l.Release(ctx, ""))
+	l, err = b.Whole(ctx, "engine")
+	require.NoError(t, err)
+	assert.Equal(t, 2, l.Generation())
+	w.silence(claim.DefaultTTL, a)
+	whole(a)
+	w.silence(claim.DefaultTTL, a)
+	_, err = a.Whole(ctx, "engine")
+	require.NoError(t, err)
+	beat(t, b)
+	require.ErrorIs(t, l.Confirm(ctx), claim.ErrLost)
+	_, err = a.Whole(ctx, "a/b")
+	require.Error(t, err)
+}
+
 func TestSlotsOfNothing(t *testing.T) {
 	m := newTable(t).joinQuotas("a")
 	for _, n := range []int{0, -1} {

@@ -140,7 +140,10 @@ type Preflight struct {
 }
 
 // Quota bounds a group of models: those that name it, the model of that id, and
-// those whose route begins with its name and a slash (see Spec.QuotasOf).
+// those whose route begins with its name and a slash (see Spec.QuotasOf). AtOnce and
+// Exclusive hold across launchers; so do tokens where there is AtOnce, by which they
+// are shared out: a launcher that holds h of the places uses at most h/AtOnce of them,
+// but always may run one evaluation. Spacing is each launcher's own.
 type Quota struct {
 	AtOnce          int           `yaml:"at_once" class:"free"`           // evaluations at once; 0 = unlimited
 	Spacing         time.Duration `yaml:"spacing" class:"free"`           // between two starts

@@ -54,21 +54,22 @@ func (s *shell) once() {
 	}
 }
 
-// atOnce is how many runners the runner's log shows at work together at most.
-func (s *shell) atOnce() (most int) {
+// atOnce is how many runners, and of how many models, the runner's log shows at work together at most.
+func (s *shell) atOnce() (runners, models int) {
 	s.t.Helper()
 	b, err := os.ReadFile(s.env["STARTS"] + ".spans")
 	require.NoError(s.t, err)
-	now := 0
-	for _, line := range strings.Fields(string(b)) {
-		if line == "begin" {
-			now++
-		} else {
-			now--
+	now, of := 0, map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		word, model, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n := map[string]int{"begin": 1, "end": -1}[word]
+		now += n
+		if of[model] += n; of[model] == 0 {
+			delete(of, model)
 		}
-		most = max(most, now)
+		runners, models = max(runners, now), max(models, len(of))
 	}
-	return most
+	return runners, models
 }
 
 func TestLaunchersShareABatch(t *testing.T) {
@@ -91,7 +92,8 @@ func TestLaunchersShareABatch(t *testing.T) {
 			s.once()
 			assert.Len(t, s.starts(), 12)
 			assert.Equal(t, 12, started)
-			assert.LessOrEqual(t, s.atOnce(), 2, "the places of the quota hold across launchers")
+			runners, _ := s.atOnce()
+			assert.LessOrEqual(t, runners, 2, "the places of the quota hold across launchers")
 			for _, b := range batches {
 				assert.Equal(t, batches[0], b, "one batch")
 			}
@@ -105,6 +107,38 @@ func TestLaunchersShareABatch(t *testing.T) {
 			assert.Len(t, s.starts(), 12)
 		})
 	}
+}
+
+// TestOneModelAtATimeAcrossLaunchers: an engine that holds one model is one launcher's, and
+// another's when that one dies.
+func TestOneModelAtATimeAcrossLaunchers(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.env["TMPDIR"] = t.TempDir()
+	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.edit("benchmark.yaml", "repeats: 2", "repeats: 3")
+	s.edit("benchmark.yaml", "quotas: {all: {at_once: 4}}", "quotas: {all: {exclusive: true}}")
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // else the first learns the costs alone
+	s.faults(map[string]any{"sleep": 0.4, "spans": true})
+	_, all := s.launch(2, nil, "--at-once", "2")
+	all[0].until("three starts", func() bool { return len(s.starts()) >= 3 })
+	evaluations, _ := s.history()
+	at := map[string]bool{}
+	for _, e := range evaluations {
+		at[strings.Split(e.Tag("benchbatch.launcher"), "/")[1]] = true
+	}
+	require.Len(t, at, 1, "one launcher has the engine")
+	dead, heir := all[0], all[1]
+	if !at[fmt.Sprint(dead.cmd.Process.Pid)] {
+		dead, heir = heir, dead
+	}
+	dead.kill()
+	require.NoError(t, os.Rename(s.env["STARTS"]+".spans", s.env["STARTS"]+".spans-before")) // some have no end
+	r := heir.ran(ExitDone)
+	assert.Equal(t, batch.Counts{Planned: 12, Done: 12}, r.Counts)
+	assert.LessOrEqual(t, len(s.starts()), 14, "two may have been cut short")
+	_, models := s.atOnce()
+	assert.Equal(t, 1, models)
+	s.ok("verify", r.Folder)
 }
 
 // TestTheCeilingHoldsAcrossLaunchers: each evaluation costs 0.12, the ceiling pays for five.

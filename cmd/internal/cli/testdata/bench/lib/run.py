@@ -44,7 +44,7 @@ if faults.get("detach"):
 def span(word):
     if faults.get("spans"):
         with open(os.environ["STARTS"] + ".spans", "a") as f:
-            f.write(word + "\n")
+            f.write("%s %s\n" % (word, job["model"]["id"]))
 
 
 span("begin")
