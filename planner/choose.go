@@ -55,7 +55,9 @@ func (p *Plan) usable() []ledger.Entry {
 		switch {
 		case own:
 		case slices.Contains(p.Doc.Fresh, variant):
-			p.skip(e, "older than --fresh "+variant)
+			if p.Finished == nil { // of a frozen batch it is history
+				p.skip(e, "older than --fresh "+variant)
+			}
 			continue
 		case e.Started().Before(since):
 			p.skip(e, fmt.Sprintf("started %s, before the reuse limit %s", e.Started().Format(time.RFC3339), since.Format(time.RFC3339)))

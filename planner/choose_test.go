@@ -140,4 +140,9 @@ func TestReuseLimits(t *testing.T) {
 	p.Doc.Fresh = []string{"quick+m-one"}
 	p.Valid = []ledger.Entry{repeat(c, 0, 1, "parent")}
 	assert.Len(t, p.usable(), 1)
+	// Once it is frozen, what --fresh left out is history: no later plan names it.
+	p.Joined, p.Finished = nil, p.Joined
+	p.Valid = append(p.Valid, old)
+	assert.Len(t, p.usable(), 1)
+	assert.Empty(t, p.Ignored)
 }

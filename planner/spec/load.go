@@ -21,6 +21,10 @@ import (
 func Load(path string, env func(string) (string, bool)) (*Spec, error) {
 	c := newCollector(path)
 	raw, err := readSpec(path)
+	if mistaken(path, raw, err) {
+		c.addAt(position{}, "", "this looks like a panel (CSV or JSONL), not like a spec", "give the spec that names it, such as benchmark.yaml; `benchbatch init DIR` writes one")
+		return nil, c.err()
+	}
 	if err != nil {
 		c.addAt(position{}, "", fileMessage(err), "name a spec, such as benchmark.yaml; `benchbatch init DIR` writes one")
 		return nil, c.err()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,4 +85,29 @@ func TestLeastSpec(t *testing.T) {
 	assert.Contains(t, r.Execution.Items, "file ask.sh")
 	assert.Contains(t, r.Scoring.Items, "file grade.sh")
 	assert.NotContains(t, r.Execution.Items, "file grade.sh")
+}
+
+// A panel given as a spec is called what it is, by name or by content.
+func TestPanelAsSpec(t *testing.T) {
+	task := `{"id":"L-1","input":"a"}`
+	files := map[string]string{
+		"lamps.csv": smallPanel, "lamps.jsonl": task + "\n" + task + "\n", "UPPER.CSV": "a,b\n", "huge.csv": strings.Repeat("x", maxFile+1),
+		"named.txt": smallPanel, "quoted": "\xef\xbb\xbf\"id\", \"input\"\r\n", "one.yaml": "\n" + task,
+	}
+	dir := folder(t, files)
+	for name := range files {
+		assert.Equal(t, []string{name + ": this looks like a panel (CSV or JSONL), not like a spec; give the spec that names it, such as benchmark.yaml; `benchbatch init DIR` writes one"},
+			lines(t, filepath.Join(dir, name), nil))
+	}
+	for text, want := range map[string]string{
+		"id,cost\n":                 "keys with values expected", // no column of a panel
+		"id\n":                      "keys with values expected",
+		`{"id":"a","models":["x"]}`: "id: unknown key",
+		`{"benchmark": "lamps"}`:    "models: missing",
+	} {
+		got := strings.Join(lines(t, small(t, text, nil), nil), "\n")
+		assert.Contains(t, got, want)
+		assert.NotContains(t, got, "panel (CSV", text)
+	}
+	assert.Equal(t, []string{"no.csv: does not exist; name a spec, such as benchmark.yaml; `benchbatch init DIR` writes one"}, lines(t, filepath.Join(dir, "no.csv"), nil))
 }

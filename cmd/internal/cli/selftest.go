@@ -14,6 +14,9 @@ import (
 // selftestReplicates are drawn for each row unless --replicates says otherwise.
 const selftestReplicates = 1000
 
+// selftestLeast refute a rule that is wrong in three of ten batches where 5 % is stated.
+const selftestLeast = 20
+
 // selftestDoubt is the chance below which an observed rate is not put down to the
 // simulation's own error: a self-test of a rule that holds its level hardly ever fails.
 const selftestDoubt = 0.001
@@ -77,8 +80,9 @@ Exit code 3: the rule was wrong more often than it states, beyond chance.`,
   benchbatch selftest --seed 7 --replicates 10000
   benchbatch selftest batches/support-bench-v1_2026-11-30_7f3a9c`,
 		RunE: func(cmd *cobra.Command, folders []string) error {
-			if replicates < 0 || replicates > 1_000_000 {
-				return usageError{fmt.Errorf("--replicates %d: must be 1 to 1,000,000, or 0 for what takes seconds", replicates)}
+			if replicates != 0 && (replicates < selftestLeast || replicates > 1_000_000) {
+				return usageError{fmt.Errorf("--replicates %d: must be %d to 1,000,000, or 0 for what takes seconds; fewer would pass almost any rule",
+					replicates, selftestLeast)}
 			}
 			if markdown && a.asJSON {
 				return usageError{errors.New("--markdown and --json: choose one")}
@@ -169,6 +173,12 @@ func newSelftestRow(r stats.Rates, rule stats.Rule) selftestRow {
 func (row *selftestRow) setOnList(r stats.Rates) {
 	list := newRates(r, r.OnList)
 	row.OnList, row.Refuted = &list, row.Refuted || beyond(r, r.OnList, row.Stated)
+}
+
+// leastReplicates is how many batches it takes before the rule can be refuted: were all
+// of fewer false, that could be chance.
+func leastReplicates(stated float64) int {
+	return max(selftestLeast, int(math.Ceil(math.Log(selftestDoubt)/math.Log(stated))))
 }
 
 // beyond says whether an observed rate can't be the simulation's own error.

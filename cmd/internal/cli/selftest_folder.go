@@ -35,8 +35,13 @@ func (a *App) shuffle(ctx context.Context, dir string, seed uint64, replicates i
 	if slices.Max(repeats) < stats.MinRepeats {
 		a.say("note: %s has fewer than %d repeats: the rule claims nothing there", cleanLine(filepath.Base(dir)), stats.MinRepeats)
 	}
-	if replicates == 0 {
-		replicates = affordable(len(repeats), d.Tasks(), slices.Max(repeats))
+	least := leastReplicates(2 * rule.AlphaAtLook())
+	switch {
+	case replicates == 0:
+		replicates = max(least, affordable(len(repeats), d.Tasks(), slices.Max(repeats)))
+	case replicates < least:
+		return row, usageError{fmt.Errorf("--replicates %d: %s states a rate of %s, and fewer than %d batches would pass any rule: ask for more, or 0 for what takes seconds",
+			replicates, filepath.Base(dir), percent(2*rule.AlphaAtLook()), least)}
 	}
 	r, err := stats.Shuffle(d, rule, selftestKey(seed, string(f.Frozen.ResultDigest)), replicates)
 	if err != nil {

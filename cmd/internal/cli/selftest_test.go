@@ -113,6 +113,11 @@ func TestSelftestOfFolders(t *testing.T) {
 	said := s.ok("selftest", "--replicates", "20", short)
 	assert.Contains(t, said.stderr, "fewer than 3 repeats")
 	assert.Contains(t, said.out, "0.0 %")
+	lax := exporttest.Lettered(strings.Repeat("111 ", 30), strings.Repeat("010 ", 30))
+	lax.SetDecision(`{"metric":"passed","alpha":0.4}`)
+	few := s.run("selftest", "--replicates", "20", folder(lax))
+	assert.Equal(t, ExitUsage, few.code)
+	assert.Contains(t, few.stderr, "states a rate of 80.0 %, and fewer than 31 batches would pass any rule")
 	alone := s.run("selftest", folder(exporttest.New(exporttest.Shape{Agents: 1, Models: 1, Tasks: 12, Repeats: 3, Seed: 5})))
 	assert.Equal(t, ExitFailed, alone.code)
 	assert.Contains(t, alone.stderr, "1 variant measured")
@@ -127,9 +132,21 @@ func TestAffordable(t *testing.T) {
 	assert.Positive(t, affordable(0, 0, 0))
 }
 
+// As few batches as are taken can still refute a rule.
+func TestLeastReplicates(t *testing.T) {
+	for stated, want := range map[float64]int{.00625: 20, .05: 20, .8: 31, .98: 342} {
+		least := leastReplicates(stated)
+		assert.Equal(t, want, least)
+		assert.True(t, beyond(stats.Rates{Replicates: least}, stats.Observed{False: 1}, stated), "%v: all false is no chance", stated)
+	}
+	assert.False(t, beyond(stats.Rates{Replicates: 30}, stats.Observed{False: 1}, .8), "one fewer may be chance")
+	assert.True(t, beyond(stats.Rates{Replicates: selftestLeast}, stats.Observed{False: .3}, .05))
+	assert.False(t, beyond(stats.Rates{Replicates: selftestLeast}, stats.Observed{False: .25}, .05))
+}
+
 func TestSelftestRefuses(t *testing.T) {
 	s := newShellAt(t, "")
-	for _, args := range [][]string{{"--replicates", "-1"}, {"--replicates", "1000001"}, {"--json", "--markdown"}, {"--seed", "-1"}, {"no-such-folder"}} {
+	for _, args := range [][]string{{"--replicates", "-1"}, {"--replicates", "1"}, {"--replicates", "19"}, {"--replicates", "1000001"}, {"--json", "--markdown"}, {"--seed", "-1"}, {"no-such-folder"}} {
 		got := s.run(append([]string{"selftest"}, args...)...)
 		assert.Equal(t, ExitUsage, got.code, args)
 		assert.Empty(t, got.out)
