@@ -17,7 +17,7 @@ ALONE    := $(PYTHON) -c 'import fcntl, subprocess, sys; f = open(sys.argv[1], "
 
 .DEFAULT_GOAL := build
 
-.PHONY: help build mlflow mlflow-all readers browser postgres demo test races lint bench clean
+.PHONY: help build mlflow mlflow-all readers browser postgres demo test races chaos lint bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ test: mlflow-all readers browser postgres ## all tests, against real MLflow serv
 RACES ?= 1000
 races: mlflow-all postgres ## 32 launchers race for one repeat, RACES=1000 times on SQLite and on PostgreSQL
 	go test ./planner/claim -run '^TestRaces$$' -v -count 1 -timeout 4h -args -races $(RACES)
+
+CHAOS ?= 1000
+chaos: mlflow ## launchers, runners, MLflow, network and disk fail under batches, CHAOS=1000 faults; BENCHBATCH_CHAOS_SEED repeats the choices
+	go test ./cmd/internal/chaos -run '^TestChaos$$' -v -count 1 -timeout 3h -args -faults $(CHAOS) -limit 2h -onward
 
 lint: ## formatting, tidy modules, vet, golangci-lint
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:" $$unformatted >&2; exit 1; }

@@ -2,6 +2,7 @@ package mlflowtest
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -169,6 +171,15 @@ func CutBody(n int) Act {
 		}
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// CutUpload hands only the first half of the request's body on, and cuts both connections.
+func CutUpload(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	body, _ := io.ReadAll(r.Body)
+	half := io.MultiReader(bytes.NewReader(body[:len(body)/2]), iotest.ErrReader(http.ErrAbortHandler))
+	r.Body, r.ContentLength = io.NopCloser(half), int64(len(body))
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	panic(http.ErrAbortHandler)
 }
 
 // LoginPage answers as an access proxy does: with a page and status 200.

@@ -62,6 +62,7 @@ var packages = []struct {
 		"export", "export/brief", "export/calibration", "export/compare", "export/document", "export/escape", "export/report", "export/stats", "export/tables", "export/terminal", "mlflow", "mlflow/local", "mlflow/views",
 		"planner", "planner/batch", "planner/claim", "planner/ledger", "planner/note", "planner/outcome", "planner/page", "planner/spec",
 	}},
+	{"cmd/internal/chaos", []string{"mlflow/mlflowtest"}},
 	{"cmd/benchbatch", []string{"cmd/internal/cli"}},
 	{"cmd/internal/archtest", nil},
 	{"scripts/gotest", nil},

@@ -18,8 +18,8 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("BENCHBATCH_TEST_MAIN") != "" { // the test binary re-runs itself as the tool
 		a := Process()
-		a.lease, _ = time.ParseDuration(os.Getenv("BENCHBATCH_TEST_LEASE"))
-		a.peek = a.lease / 6
+		lease, _ := time.ParseDuration(os.Getenv("BENCHBATCH_TEST_LEASE"))
+		a.Hasten(lease)
 		os.Exit(Main(a))
 	}
 	mlflowtest.Main(m)

@@ -1,0 +1,179 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/benchbatch/benchbatch/cmd/internal/chaos"
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/claim"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// answer is what run --json says.
+type answer struct {
+	Batch  string       `json:"batch"`
+	Counts batch.Counts `json:"counts"`
+	Frozen bool         `json:"frozen"`
+	Folder string       `json:"folder"`
+}
+
+// finish runs all launchers once more while nothing goes wrong: each logs what it has
+// kept, and the batch is measured to its end. What one of them has logged last may
+// be news to the others, so it may take another time.
+func (b *trial) finish() (out []answer, wrong []string) {
+	for range 3 {
+		said := make([]said, len(b.all))
+		var all sync.WaitGroup
+		for i, l := range b.all {
+			all.Go(func() { said[i] = l.run() })
+		}
+		all.Wait()
+		out, wrong = nil, nil
+		for i, s := range said {
+			var a answer
+			if !s.final() || json.Unmarshal([]byte(s.out), &a) != nil {
+				wrong = append(wrong, fmt.Sprintf("%s ends with %d when nothing goes wrong: %s%s", b.all[i].name, s.code, s.out, s.stderr))
+			}
+			out = append(out, a)
+		}
+		if len(wrong) == 0 && !slices.ContainsFunc(out, func(a answer) bool { return a.Counts != out[0].Counts }) {
+			break
+		}
+	}
+	return out, wrong
+}
+
+// judge says what was wrong with the batch when it is over.
+func (b *trial) judge(ctx context.Context) []string {
+	out, wrong := b.finish()
+	runs, err := b.runs(ctx)
+	if err != nil {
+		return append(wrong, err.Error())
+	}
+	facts := b.facts(runs)
+	wrong = append(wrong, facts.Violations()...)
+	wrong = append(wrong, b.agree(out)...)
+	wrong = append(wrong, b.claims(ctx, runs)...)
+	wrong = append(wrong, b.leftovers()...)
+	if b.ceiling == tight { // the rest, under a higher one
+		for _, l := range b.all {
+			b.edit(l, fmt.Sprint("ceiling_usd: ", tight), "ceiling_usd: 100")
+		}
+		out, more := b.finish()
+		wrong = append(append(wrong, more...), b.agree(out)...)
+	}
+	for why, n := range facts.Again() {
+		for range n {
+			b.world.again.Add(why)
+		}
+	}
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	b.world.works += len(facts.Works)
+	for _, w := range facts.Works {
+		b.world.paid += w.Paid
+	}
+	return wrong
+}
+
+// agree checks that all launchers tell the same of the batch, that its counts add up,
+// and that its folder verifies, exported by the launcher and anew.
+func (b *trial) agree(out []answer) (wrong []string) {
+	for _, a := range out {
+		c := a.Counts
+		if c.Planned != 8 || c.Planned != c.Reused+c.Done+c.Failed+c.Skipped+c.NotStarted {
+			wrong = append(wrong, fmt.Sprintf("counts do not add up: %+v", c))
+		}
+		if a.Batch != out[0].Batch || a.Counts != out[0].Counts {
+			wrong = append(wrong, fmt.Sprintf("launchers disagree: %+v and %+v", out[0], a))
+		}
+		if a.Frozen {
+			wrong = append(wrong, b.ok("verify", a.Folder)...)
+		}
+	}
+	if len(out) > 0 && out[0].Frozen {
+		anew := filepath.Join(b.dir, "anew")
+		wrong = append(wrong, b.ok("export", out[0].Batch, "--out", anew)...)
+		wrong = append(wrong, b.ok("verify", filepath.Join(anew, filepath.Base(out[0].Folder)))...)
+	}
+	return wrong
+}
+
+// ok runs a command that must exit with 0.
+func (b *trial) ok(args ...string) []string {
+	if text, err := b.tool("ok", args...).CombinedOutput(); err != nil {
+		return []string{fmt.Sprintf("%v: %v: %s", args, err, text)}
+	}
+	return nil
+}
+
+func (b *trial) facts(runs []mlflow.Run) *chaos.Facts {
+	f := &chaos.Facts{
+		Works: b.works(), Killed: b.killed, Lives: b.lives, Lease: lease, Ceiling: b.ceiling, Logged: map[string]chaos.Evaluated{},
+		Quotas: []chaos.Quota{{Name: "pool", Models: []string{"m-a", "m-b"}, AtOnce: 2}, {Name: "engine", Models: []string{"m-c", "m-d"}, AtOnce: 3}},
+	}
+	for _, r := range runs {
+		if r.Tag(ledger.TagKind) != ledger.KindEvaluation {
+			continue
+		}
+		slot, _ := strconv.Atoi(r.Tag(ledger.TagSlot))
+		cost, _ := r.Metric("cost_usd")
+		f.Logged[r.Tag(ledger.TagEvaluation)] = chaos.Evaluated{
+			RunID: r.Info.RunID, Cell: r.Tag(ledger.TagAgent) + "+" + r.Tag(ledger.TagModel), Slot: slot, Status: string(r.Info.Status),
+			State: r.Tag(ledger.TagState), Outcomes: r.Tag(ledger.TagOutcomes) != "", CostUSD: cost, Continues: strings.Fields(r.Tag(ledger.TagContinues)),
+		}
+	}
+	return f
+}
+
+func (b *trial) runs(ctx context.Context) ([]mlflow.Run, error) {
+	c := mlflowtest.Client(b.t, b.proxy.URL)
+	e, err := c.GetExperimentByName(ctx, b.name)
+	if err != nil {
+		return nil, err
+	}
+	return c.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{e.ID}})
+}
+
+// claims checks that nobody holds a repeat when all have ended.
+func (b *trial) claims(ctx context.Context, runs []mlflow.Run) (wrong []string) {
+	recipes := map[batch.Digest]bool{}
+	for _, r := range runs {
+		var id batch.Identity
+		if text := r.Tag(ledger.TagIdentity); text == "" || json.Unmarshal([]byte(text), &id) != nil || recipes[id.Recipe] {
+			continue
+		}
+		recipes[id.Recipe] = true
+		all, err := claim.Look(ctx, mlflowtest.Client(b.t, b.proxy.URL), r.Info.ExperimentID, id.Recipe)
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+		for _, s := range all {
+			if s.Held() {
+				wrong = append(wrong, fmt.Sprintf("repeat %d of cell %s is held by %s, and nobody is at work", s.Slot, s.Cell, s.Holder.Launcher))
+			}
+		}
+	}
+	return wrong
+}
+
+// leftovers are processes of the runner that nobody waits for any more.
+func (b *trial) leftovers() (wrong []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range all {
+		if env, _ := os.ReadFile(name); strings.Contains(string(env), "CHAOS_LOG="+b.log+"\x00") && strings.Contains(string(env), "BENCHBATCH_OUT=") {
+			wrong = append(wrong, "process "+filepath.Base(filepath.Dir(name))+" of the runner has outlived its launchers")
+		}
+	}
+	return wrong
+}
