@@ -1,3 +1,5 @@
+//go:build linux
+
 package chaos_test
 
 import (
@@ -73,7 +75,7 @@ func (b *trial) tool(name string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(b.t, err)
 	cmd := exec.Command(self, args...)
-	cmd.Dir = b.dir
+	cmd.Dir, cmd.SysProcAttr = b.dir, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it ends with the test, however that ends
 	cmd.Env = []string{"BENCHBATCH_CHAOS_MAIN=1", "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + b.dir, "TMPDIR=" + filepath.Join(b.dir, "tmp"),
 		"MLFLOW_TRACKING_URI=" + b.proxy.URL, "MLFLOW_HTTP_REQUEST_TIMEOUT=10",
 		"CHAOS_LOG=" + b.log, "CHAOS_LAUNCHER=" + name, "CHAOS_SEED=" + strconv.FormatUint(b.world.seed+uint64(b.n), 10)}
