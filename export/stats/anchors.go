@@ -124,29 +124,9 @@ func anchorDrifts(anchors []Anchor) []float64 {
 	p := make([]float64, len(anchors))
 	for i, a := range anchors {
 		p[i] = 1
-		if a.RefOld.Runs < 2 || a.RefNew.Runs < 2 {
-			continue
-		}
-		n1, n2 := float64(a.RefOld.Runs), float64(a.RefNew.Runs)
-		v1, v2 := a.RefOld.S2/n1, a.RefNew.S2/n2
-		if v1+v2 > 0 {
-			df := (v1 + v2) * (v1 + v2) / (v1*v1/(n1-1) + v2*v2/(n2-1))
-			p[i] = studentTwoSided((a.RefNew.Mean-a.RefOld.Mean)/math.Sqrt(v1+v2), df)
+		if w, ok := welch(a.RefNew, a.RefOld); ok {
+			p[i] = w.P
 		}
 	}
 	return Holm(p)
-}
-
-// Chain adds the differences of several bridges in a row; their variances add up
-// (F26). ok is false where a bridge gives none.
-func Chain(bridges []Bridge) (difference, se float64, ok bool) {
-	v := 0.0
-	for _, b := range bridges {
-		if b.Difference == nil || b.Difference.SE == nil {
-			return 0, 0, false
-		}
-		difference += b.Difference.Value
-		v += float64(*b.Difference.SE * *b.Difference.SE)
-	}
-	return difference, math.Sqrt(v), len(bridges) > 0
 }

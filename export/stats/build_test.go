@@ -53,9 +53,28 @@ func runsOf(words string) []Run {
 
 func repeat(word string, n int) string { return strings.Repeat(word+" ", n) }
 
+// newData makes a Data of a batch that is held as cells.
+func newData(b Batch) (*Data, error) {
+	f, err := Begin(b)
+	if err != nil {
+		return nil, err
+	}
+	for v := range b.Variants {
+		for r := range b.Variants[v].Runs {
+			if err := f.Run(v, r, b.Variants[v].Runs[r].Cells); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.Data(), nil
+}
+
+// measured sums up the runs of one task.
+func measured(x []float64) Measured { return Measured{average(x), variance(x), len(x)} }
+
 func build(t tester, b Batch) *Data {
 	t.Helper()
-	d, err := New(b)
+	d, err := newData(b)
 	require.NoError(t, err)
 	return d
 }

@@ -90,24 +90,6 @@ func distinct(families []int) int {
 	return len(seen)
 }
 
-// RatioOf is F21 by the method that fits the number of tasks: Fieller below 30, a
-// corrected task bootstrap below 50, the plain percentiles from there on. From
-// 1,000 tasks on it is Fieller again, with families as units: the mean of so many
-// needs no drawing.
-func RatioOf(pass, cost []float64, families []int, key Key) (r Ratio, ok bool) {
-	if r, ok = PassPerDollar(pass, cost); !ok || r.Tasks < leastBootstrap {
-		return r, ok
-	}
-	if r.Tasks >= mostBootstrap {
-		if families != nil {
-			r.clustered(pass, cost, families)
-		}
-		return r, true
-	}
-	r.resampled(pass, cost, NewResample(len(pass), families, Draws, key).Sums(pass, cost), 0, 1)
-	return r, true
-}
-
 // leastBootstrap is from how many tasks on a ratio's interval is drawn; percentiles
 // need no correction from leastPercentile on. From mostBootstrap on nothing is drawn.
 const (

@@ -128,23 +128,6 @@ type runInfo struct {
 	failed  int // failures
 }
 
-// New checks a batch. Scores, votes and costs out of range, NaN, repeated ids
-// and runs of another length than the panel are refused; nothing is guessed.
-func New(b Batch) (*Data, error) {
-	f, err := Begin(b)
-	if err != nil {
-		return nil, err
-	}
-	for v := range b.Variants {
-		for r := range b.Variants[v].Runs {
-			if err := f.Run(v, r, b.Variants[v].Runs[r].Cells); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return f.Data(), nil
-}
-
 func (d *Data) checkPanel() error {
 	if d.metric > Pass {
 		return fmt.Errorf("metric %d: must be Score or Pass", d.metric)

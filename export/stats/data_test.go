@@ -37,7 +37,7 @@ func TestNewRefuses(t *testing.T) {
 		`metric 7`:         {Metric: 7},
 		`run 1: place 5`:   {Variants: []Variant{{ID: "A", Runs: []Run{{Place: 5}}}}},
 	} {
-		_, err := New(b)
+		_, err := newData(b)
 		assert.ErrorContains(t, err, want)
 	}
 }

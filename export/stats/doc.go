@@ -4,7 +4,8 @@
 //
 // Order of use:
 //
-//  1. New checks a Batch (variants × tasks × runs) and makes an immutable Data.
+//  1. Begin checks a Batch (variants × tasks × runs) and takes its runs one by one;
+//     Data is then immutable.
 //  2. Decide applies a Rule, frozen before the run, and returns Verdicts: a mark
 //     for each pair with its reasons, ranks, groups and non-inferiority.
 //  3. Describe adds what does not decide: intervals, pass@k, reliability,

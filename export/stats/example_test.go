@@ -27,11 +27,21 @@ func Example() {
 		older.Runs = append(older.Runs, run(func(t int) bool { return (t+r)%5 == 0 }))
 		newer.Runs = append(newer.Runs, run(func(t int) bool { return (t+r)%6 != 0 }))
 	}
-	data, err := stats.New(stats.Batch{Metric: stats.Pass, Tasks: tasks, Variants: []stats.Variant{older, newer}})
+	batch := stats.Batch{Metric: stats.Pass, Tasks: tasks, Variants: []stats.Variant{older, newer}}
+	filling, err := stats.Begin(batch)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	for v := range batch.Variants {
+		for r, run := range batch.Variants[v].Runs {
+			if err := filling.Run(v, r, run.Cells); err != nil {
+				fmt.Println(err)
+				return
+			}
+		}
+	}
+	data := filling.Data()
 	rule := stats.DefaultRule()
 	margin := 0.1
 	rule.Margin, rule.Reference = &margin, "old"

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Filling is a Data whose runs are given one by one, for batches that are too
-// large to be held as cells. New does the same at once.
+// Filling is a Data whose runs are given one by one: a batch may be too large to be
+// held as cells. Scores, votes and costs out of range, NaN, repeated ids and runs of
+// another length than the panel are refused; nothing is guessed.
 type Filling struct{ d *Data }
 
 // Begin checks everything of a batch but its cells. Until Run gives them, all

@@ -27,9 +27,6 @@ func rangeTie(a, b []float64) RangeTie {
 	return r
 }
 
-// CompareRanges applies the range tie to two variants' run means.
-func CompareRanges(a, b []float64) RangeTie { return rangeTie(a, b) }
-
 // TTest is a t test's result.
 type TTest struct {
 	Difference, SE, DF, P float64
@@ -48,17 +45,18 @@ func PairedT(d []float64) (t TTest, ok bool) {
 	return t, true
 }
 
-// WelchT is Welch's t test on run means. ok is false below 2 runs and without any spread.
-func WelchT(a, b []float64) (t TTest, ok bool) {
-	if len(a) < 2 || len(b) < 2 {
+// welch is Welch's t test on the runs of a and b. ok is false below 2 runs and without
+// any spread.
+func welch(a, b Measured) (t TTest, ok bool) {
+	if a.Runs < 2 || b.Runs < 2 {
 		return t, false
 	}
-	na, nb := float64(len(a)), float64(len(b))
-	va, vb := variance(a)/na, variance(b)/nb
+	na, nb := float64(a.Runs), float64(b.Runs)
+	va, vb := a.S2/na, b.S2/nb
 	if va+vb <= 0 {
 		return t, false
 	}
-	t = TTest{Difference: average(a) - average(b), SE: math.Sqrt(va + vb)}
+	t = TTest{Difference: a.Mean - b.Mean, SE: math.Sqrt(va + vb)}
 	t.DF = (va + vb) * (va + vb) / (va*va/(na-1) + vb*vb/(nb-1))
 	t.P = studentTwoSided(t.Difference/t.SE, t.DF)
 	return t, true

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -66,14 +67,29 @@ func TestPercentileReadsTheOrderStatistics(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// spent is the passes per dollar of one run of a variant, as they are described.
+func spent(t *testing.T, pass, cost []float64, families []int) Ratio {
+	t.Helper()
+	b := Batch{Metric: Pass, Digest: "b", Tasks: panel(len(pass), ""), Variants: []Variant{{ID: "A", Runs: []Run{{Cells: make([]Cell, len(pass))}}}}}
+	for i := range pass {
+		b.Variants[0].Runs[0].Cells[i] = Cell{State: Scored, Score: pass[i], Passed: pass[i] == 1, CostUSD: &cost[i]}
+		if families != nil {
+			b.Tasks[i].Family = fmt.Sprint(families[i])
+		}
+	}
+	d := build(t, b)
+	r := Describe(d, DefaultRule(), ruled(t, d, DefaultRule())).Variants[0].Cost.PassPerDollar
+	require.NotNil(t, r)
+	return *r
+}
+
 func TestRatioMethods(t *testing.T) {
 	for n, method := range map[int]string{20: ByFieller, 40: ByBootstrapBCa, 60: ByBootstrap} {
 		pass, cost := make([]float64, n), make([]float64, n)
 		for i := range pass {
-			pass[i], cost[i] = float64(i%3)/2, .1+.01*float64(i%11)
+			pass[i], cost[i] = indicator(i%3 > 0), .1+.01*float64(i%11)
 		}
-		r, ok := RatioOf(pass, cost, nil, NewKey("b", "pass", "ratio"))
-		require.True(t, ok)
+		r := spent(t, pass, cost, nil)
 		assert.Equal(t, method, r.Method)
 		fieller, _ := PassPerDollar(pass, cost)
 		assert.InDelta(t, fieller.Interval.Low, r.Interval.Low, .25*fieller.Value)
@@ -114,10 +130,12 @@ func TestLargeRatioNeedsNoDraws(t *testing.T) {
 			if families[i] = i / 10; i%10 == 0 {
 				shift = spread * (g.Float64() - .5)
 			}
-			pass[i], cost[i] = min(1, max(0, g.Float64()+shift)), .1+.2*g.Float64()
+			pass[i], cost[i] = indicator(g.Float64()+shift > .5), .1+.2*g.Float64()
 		}
-		r, ok := RatioOf(pass, cost, families, NewKey("b", "pass", "ratio"))
-		require.True(t, ok)
+		if spread == 0 {
+			families = nil
+		}
+		r := spent(t, pass, cost, families)
 		assert.Equal(t, ByFieller, r.Method)
 		for i := range residuals {
 			residuals[i] = pass[i] - r.Value*cost[i]

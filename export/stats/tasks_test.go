@@ -58,6 +58,6 @@ func TestRepricedCosts(t *testing.T) {
 	assert.Zero(t, s[1].Cost.Known)
 
 	b.Variants[0].Runs[0].Cells[0].Repriced = ptr(-1.0)
-	_, err := New(b)
+	_, err := newData(b)
 	assert.ErrorContains(t, err, "repriced cost -1: must be finite and not negative")
 }

@@ -140,9 +140,6 @@ func TestT16Agreement(t *testing.T) {
 	a, ok = Cohen(50, 0, 0, 0)
 	assert.True(t, ok)
 	assert.Nil(t, a.Value)
-	a, ok = Fleiss([][2]int{{3, 0}, {2, 1}, {3, 0}, {0, 3}, {1, 2}, {3, 0}})
-	require.True(t, ok)
-	near6(t, .5, a.Value)
 
 	var units [][]float64
 	rows := []string{"123321412---", "1233224125-3", "-3332342251-", "12332441251-"}
@@ -254,16 +251,12 @@ func TestT21Anchors(t *testing.T) {
 	assert.Equal(t, NotComparable, BridgeOf(anchors, 51, true, .05, .025).Link)
 	assert.Equal(t, NotComparable, BridgeOf(anchors[:9], 20, true, .05, .025).Link)
 	assert.Equal(t, NotComparable, BridgeOf(anchors, 20, false, .05, .025).Link)
-	sum, se, ok := Chain([]Bridge{b, b})
-	require.True(t, ok)
-	assert.InDelta(t, .32, sum, digits)
-	assert.InDelta(t, .026667*math.Sqrt2, se, digits)
 }
 
 func TestT23RangeAndWelch(t *testing.T) {
 	a, b := []float64{.62, .64, .60}, []float64{.58, .61, .57}
-	assert.True(t, CompareRanges(a, b).Tie)
-	w, ok := WelchT(a, b)
+	assert.True(t, rangeTie(a, b).Tie)
+	w, ok := welch(measured(a), measured(b))
 	require.True(t, ok)
 	assert.InDelta(t, .033333, w.Difference, digits)
 	assert.InDelta(t, .016667, w.SE, digits)
@@ -271,7 +264,7 @@ func TestT23RangeAndWelch(t *testing.T) {
 	assert.InDelta(t, .116229, w.P, digits)
 	for k, want := range []float64{1, .333333, .100000, .028571, .007937, .002165} {
 		x := make([]float64, k+1)
-		assert.InDelta(t, want, CompareRanges(x, x).Chance, digits)
+		assert.InDelta(t, want, rangeTie(x, x).Chance, digits)
 	}
 }
 
