@@ -74,3 +74,17 @@ func (l *Ledger) Running(ctx context.Context) ([]Entry, error) {
 	}
 	return entriesOf(runs), nil
 }
+
+// LedgerRuns lists the runs on which launchers meet, with all that stands on them: of
+// this experiment or, where the ledger has none, of all experiments.
+func (l *Ledger) LedgerRuns(ctx context.Context) ([]mlflow.Run, error) {
+	ids, err := l.everywhere(ctx)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	filter, err := where(condition{key: TagKind, value: KindLedger})
+	if err != nil {
+		return nil, err
+	}
+	return l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: ids, Filter: filter})
+}

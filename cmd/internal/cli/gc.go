@@ -3,8 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,21 +30,46 @@ type leftRun struct {
 	Closed   bool   `json:"closed"`
 }
 
+// leftClaims is what a launcher holds that is dead, or silent, as `gc --json` lists it.
+type leftClaims struct {
+	Ledger   string  `json:"ledger"` // run id of the ledger run
+	Title    string  `json:"title"`  // its name
+	Session  string  `json:"session"`
+	Launcher string  `json:"launcher,omitempty"`
+	Since    string  `json:"since"`
+	Until    string  `json:"until"` // of its lease
+	Repeats  int     `json:"repeats"`
+	Slots    int     `json:"slots"` // of quotas
+	Batches  int     `json:"batches"`
+	USD      float64 `json:"usd"`    // reserved, and not settled
+	Gone     bool    `json:"gone"`   // its launcher ran on this host and has ended
+	Closed   bool    `json:"closed"` // free for others
+}
+
+// leftOvers is what `gc --json` prints.
+type leftOvers struct {
+	Runs   []leftRun    `json:"runs"`
+	Claims []leftClaims `json:"claims"` // of those who are gone, or whose lease has lapsed
+}
+
 func (a *App) gcCommand() *cobra.Command {
 	var experiment string
 	var yes bool
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "List evaluations left RUNNING; close those of the dead",
+		Short: "List runs and claims that dead launchers left; close them",
 		Long: `gc lists evaluations that are RUNNING in MLflow, and whether their launcher is
-alive. With --yes it closes, as interrupted, those whose launcher ran on this host and
+alive; then what launchers hold that are not: repeats, slots of quotas, money.
+
+With --yes it closes, as interrupted, the runs whose launcher ran on this host and
 has ended, with the processes that it left, and those of other hosts whose lease has
-lapsed and is not renewed while gc watches for half a minute.
+lapsed and is not renewed while gc watches for half a minute. What these launchers
+held is free then; the next run settles their money by what their evaluations cost.
 
 Runs of other tools hold no lease: they are listed and left alone, and
 ` + "`benchbatch run --take-over`" + ` closes those of its own batch. What a dead launcher measured
 and kept on disk is logged all the same by the next run with its state folder.`,
-		Example: "  benchbatch gc\n  benchbatch gc --yes",
+		Example: "  benchbatch gc\n  benchbatch gc --yes\n  benchbatch gc --experiment support-bench --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conn, err := a.connect(cmd.Context(), false)
@@ -56,7 +80,7 @@ and kept on disk is logged all the same by the next run with its state folder.`,
 			if err != nil {
 				return err
 			}
-			left, err := a.collectLeft(cmd.Context(), conn.client, l, yes)
+			left, err := a.collectLeft(cmd.Context(), l, yes)
 			if err != nil {
 				return err
 			}
@@ -64,35 +88,91 @@ and kept on disk is logged all the same by the next run with its state folder.`,
 		},
 	}
 	c.Flags().StringVar(&experiment, "experiment", "", "look in experiment `NAME` only")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "close those of dead launchers")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "close what dead launchers left")
 	return c
 }
 
-// collectLeft lists what is RUNNING, and closes what is surely dead.
-func (a *App) collectLeft(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, yes bool) ([]leftRun, error) {
+// leases are the runs and sessions whose lease has lapsed, each with the time till
+// which it was good.
+type leases struct {
+	runs     map[string]time.Time // by run id
+	sessions map[string]time.Time
+	stale    []claim.Session // lapsed, or of launchers that are gone
+}
+
+// lookForLapsed reads how leases stand.
+func lookForLapsed(ctx context.Context, l *ledger.Ledger, running []ledger.Entry) (leases, error) {
+	out := leases{sessions: map[string]time.Time{}}
+	var err error
+	if out.runs, err = lapsedOf(ctx, l.Client(), running); err != nil {
+		return out, err
+	}
+	books, err := l.LedgerRuns(ctx)
+	if err != nil {
+		return out, err
+	}
+	all, err := claim.Sessions(l.Client(), books)
+	for _, s := range all {
+		gone := executor.LauncherGone(s.Launcher)
+		if s.Lapsed && !gone {
+			out.sessions[s.Session] = s.Until
+		}
+		if s.Lapsed || gone {
+			out.stale = append(out.stale, s)
+		}
+	}
+	return out, err
+}
+
+// still keeps what has lapsed since an earlier look without being renewed.
+func (now *leases) still(first leases) {
+	unchanged := func(now, first map[string]time.Time) {
+		maps.DeleteFunc(now, func(id string, until time.Time) bool { was, ok := first[id]; return !ok || !was.Equal(until) })
+	}
+	unchanged(now.runs, first.runs)
+	unchanged(now.sessions, first.sessions)
+}
+
+// collectLeft lists what was left, and closes what is surely dead.
+func (a *App) collectLeft(ctx context.Context, l *ledger.Ledger, yes bool) (*leftOvers, error) {
 	running, err := l.Running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lapsed, err := lapsedOf(ctx, client, running)
-	if err == nil && yes && len(lapsed) > 0 {
-		lapsed, err = a.stillLapsed(ctx, client, running, lapsed)
+	lapsed, err := lookForLapsed(ctx, l, running)
+	if err == nil && yes && len(lapsed.runs)+len(lapsed.sessions) > 0 {
+		first := lapsed
+		if err = a.watchLeases(ctx); err == nil {
+			lapsed, err = lookForLapsed(ctx, l, running)
+			lapsed.still(first)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := []leftRun{}
+	out := &leftOvers{Runs: []leftRun{}, Claims: []leftClaims{}}
 	for _, e := range running {
-		_, over := lapsed[e.Info.RunID]
+		_, over := lapsed.runs[e.Info.RunID]
 		r := leftRun{Variant: batch.Variant{Agent: e.Agent, Model: e.Model}, RunID: e.Info.RunID, Slot: e.Slot, Batch: e.Batch,
 			Started: timeText(e.Started()), Launcher: e.Launcher, Gone: executor.LauncherGone(e.Launcher), Claimed: e.Generation > 0, Lapsed: over}
 		if yes && (r.Gone || r.Lapsed) {
 			if err := executor.CloseGone(ctx, l, e, process.EndLeft); err != nil {
-				return out, err
+				return nil, err
 			}
 			r.Closed = true
 		}
-		out = append(out, r)
+		out.Runs = append(out.Runs, r)
+	}
+	for _, s := range lapsed.stale {
+		c := leftClaims{Ledger: s.Ledger, Title: s.Title, Session: s.Session, Launcher: s.Launcher, Since: timeText(s.Since), Until: timeText(s.Until),
+			Repeats: s.Repeats, Slots: s.Slots, Batches: s.Batches, USD: s.USD, Gone: executor.LauncherGone(s.Launcher)}
+		if _, over := lapsed.sessions[s.Session]; yes && (over || c.Gone) {
+			if err := claim.Dismiss(ctx, l.Client(), s); err != nil {
+				return nil, err
+			}
+			c.Closed = true
+		}
+		out.Claims = append(out.Claims, c)
 	}
 	return out, nil
 }
@@ -129,50 +209,15 @@ func lapsedOf(ctx context.Context, client *mlflow.Client, running []ledger.Entry
 	return out, nil
 }
 
-// stillLapsed looks again after half a lease: who was cut off from the server renews
-// its lease before.
-func (a *App) stillLapsed(ctx context.Context, client *mlflow.Client, running []ledger.Entry, first map[string]time.Time) (map[string]time.Time, error) {
+// watchLeases waits for half a lease: who was cut off from the server renews its lease
+// before.
+func (a *App) watchLeases(ctx context.Context) error {
 	wait := cmp.Or(a.lease, claim.DefaultTTL) / 2
 	a.say("watching for %s whether their launchers renew their leases", span(wait))
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	case <-time.After(wait):
-	}
-	again, err := lapsedOf(ctx, client, running)
-	for run, until := range again {
-		if was, ok := first[run]; !ok || !was.Equal(until) {
-			delete(again, run)
-		}
-	}
-	return again, err
-}
-
-func (a *App) showLeft(left []leftRun, yes bool) {
-	if len(left) == 0 {
-		a.print("nothing is RUNNING")
-		return
-	}
-	var t table
-	t.add("run", "agent", "model", "repeat", "since", "launcher", "")
-	for _, r := range left {
-		word := "its lease holds"
-		switch {
-		case !executor.LauncherHere(r.Launcher) && !r.Claimed:
-			word = "without a lease, so only who runs it can tell: left alone"
-		case executor.LauncherHere(r.Launcher) && !r.Gone:
-			word = "at work"
-		case r.Closed:
-			word = "gone: closed"
-		case r.Gone:
-			word = "gone"
-		case r.Lapsed:
-			word = "its lease has lapsed"
-		}
-		t.add(r.RunID, r.Agent, r.Model, fmt.Sprint(r.Slot), r.Started, cmp.Or(r.Launcher, "another tool"), word)
-	}
-	t.write(a.Stdout)
-	if !yes && slices.ContainsFunc(left, func(r leftRun) bool { return r.Gone || r.Lapsed }) {
-		a.print("\n`benchbatch gc --yes` closes those that are gone")
+		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/claim"
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
@@ -162,10 +164,16 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	evaluations, _ = s.history()
 	assert.Equal(t, map[string]int{"RUNNING": 3}, statuses(evaluations), "listing changes nothing")
 	assert.Contains(t, s.run("status", "latest", "--experiment", s.name()).out, "whose lease has lapsed: whoever runs the batch takes it over")
-	var left []leftRun
+	var left leftOvers
+	s.json(&left, "gc", "--experiment", s.name())
+	require.Len(t, left.Claims, 2, "of the recipe and of the quotas")
+	for _, c := range left.Claims {
+		assert.True(t, c.Gone)
+		assert.Equal(t, 3, c.Repeats+c.Slots)
+	}
 	s.lease = 6 * time.Second
 	assert.Contains(t, s.json(&left, "gc", "--yes", "--experiment", s.name()).stderr, "watching for 3")
-	require.Len(t, left, 3)
+	require.Len(t, left.Runs, 3)
 	evaluations, _ = s.history()
 	assert.Equal(t, map[string]int{"RUNNING": 1, "KILLED interrupted": 2}, statuses(evaluations))
 	alive := 0
@@ -175,11 +183,59 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, alive, "what the closed ones left was ended")
-	for _, r := range left {
+	for _, r := range left.Runs {
 		assert.Equal(t, r.RunID != foreign, r.Closed)
 		assert.Equal(t, r.RunID == elsewhere, r.Lapsed)
 	}
+	require.Len(t, left.Claims, 2)
+	assert.True(t, left.Claims[0].Closed && left.Claims[1].Closed)
+	text = s.ok("gc", "--experiment", s.name()).out
+	assert.NotContains(t, text, "claims of", "what it held is free")
 	s.faults(nil)
 	s.measure("--take-over")
 	assert.Contains(t, s.ok("gc", "--experiment", s.name()).out, "nothing is RUNNING")
+}
+
+// TestGCFreesClaimsWithoutARun: a launcher of another host died before its run was
+// created; gc waits for half a lease before it says so on the ledger run.
+func TestGCFreesClaimsWithoutARun(t *testing.T) {
+	s, fake := fakeShell(t)
+	s.small()
+	s.measure()
+	client := s.client()
+	e, err := client.GetExperimentByName(t.Context(), s.name())
+	require.NoError(t, err)
+	book, err := claim.OpenQuotas(t.Context(), client, e.ID)
+	require.NoError(t, err)
+	join := func(name string) *claim.Member {
+		m, err := book.Join(t.Context(), claim.Options{Launcher: name, TTL: claim.MinTTL})
+		require.NoError(t, err)
+		return m
+	}
+	dead, alive := join("elsewhere/9/9"), join("elsewhere/8/8")
+	for _, m := range []*claim.Member{dead, alive} {
+		_, err = m.Slot(t.Context(), "north", 2)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "nothing is RUNNING\n", s.ok("gc").out, "their leases hold")
+	fake.Advance(claim.MinTTL + time.Second)
+	text := s.ok("gc").out
+	assert.Contains(t, text, "elsewhere/9/9")
+	assert.Contains(t, text, "ledger · quotas  1 slot  its lease has lapsed")
+	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
+
+	s.lease = time.Second
+	renewed := make(chan error, 1)
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		renewed <- errors.Join(alive.Beat(t.Context()), alive.Beat(t.Context())) // with the first it learns the server's time
+	}()
+	var left leftOvers
+	s.json(&left, "gc", "--yes")
+	require.NoError(t, <-renewed)
+	require.Len(t, left.Claims, 1)
+	assert.Equal(t, "elsewhere/9/9", left.Claims[0].Launcher)
+	assert.True(t, left.Claims[0].Closed)
+	_, err = join("heir").Slot(t.Context(), "north", 2)
+	require.NoError(t, err)
 }
