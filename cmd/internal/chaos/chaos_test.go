@@ -63,7 +63,13 @@ func (w *world) try(t *testing.T, n int) bool {
 		w.calm.RLock()
 		defer w.calm.RUnlock()
 		stormed := time.Now()
-		w.note(n, b.judge(context.Background()))
+		wrong := b.judge(context.Background())
+		w.note(n, wrong)
+		if len(wrong) == 0 {
+			require.NoError(t, os.RemoveAll(b.dir))
+		} else {
+			t.Logf("what batch %d left is kept in %s", n, b.dir)
+		}
 		t.Logf("%d launchers, %v of faults and %v without: %d so far", len(b.all), stormed.Sub(begin).Round(time.Second), time.Since(stormed).Round(time.Second), w.faults.Total())
 	})
 }

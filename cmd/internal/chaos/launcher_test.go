@@ -61,6 +61,7 @@ func (l *launcher) run() said {
 		return said{-1, "", err.Error()}
 	}
 	err = cmd.Wait()
+	_ = os.WriteFile(filepath.Join(l.batch.dir, name+".log"), append(out.Bytes(), stderr.Bytes()...), 0o600) // to look at after a violation
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cmd = nil

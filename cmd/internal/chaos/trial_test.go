@@ -42,14 +42,15 @@ type trial struct {
 const tight = 0.25
 
 func newTrial(t *testing.T, w *world, n int) *trial {
-	b := &trial{t: t, world: w, n: n, dir: t.TempDir(), name: fmt.Sprintf("chaos-%d-%d", w.seed, n), ceiling: 100,
+	dir, err := os.MkdirTemp("", fmt.Sprintf("chaos-%d-%d-", w.seed, n))
+	require.NoError(t, err)
+	b := &trial{t: t, world: w, n: n, dir: dir, name: fmt.Sprintf("chaos-%d-%d", w.seed, n), ceiling: 100,
 		random: rand.New(rand.NewPCG(w.seed, uint64(n)+100)), lives: map[string]*chaos.Life{}, killed: map[int]time.Time{}}
 	b.log = filepath.Join(b.dir, "log")
 	if n%3 == 2 {
 		b.ceiling = tight
 	}
-	var err error
-	b.proxy, err = chaos.NewProxy(w.server.URL, 0.06, b.random.Uint64(), &w.faults)
+	b.proxy, err = chaos.NewProxy(w.server.URL, 0.08, b.random.Uint64(), &w.faults)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.proxy.Close() })
 	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700))

@@ -122,7 +122,7 @@ func (b *trial) ok(args ...string) []string {
 func (b *trial) facts(runs []mlflow.Run) *chaos.Facts {
 	f := &chaos.Facts{
 		Works: b.works(), Killed: b.killed, Lives: b.lives, Lease: lease, Ceiling: b.ceiling, Logged: map[string]chaos.Evaluated{},
-		Quotas: []chaos.Quota{{Name: "pool", Models: []string{"m-a", "m-b"}, AtOnce: 2}, {Name: "engine", Models: []string{"m-c", "m-d"}, AtOnce: 3}},
+		Quotas: []chaos.Quota{{Name: "pool", Models: []string{"m-a", "m-b"}, AtOnce: 2}, {Name: "engine", Models: []string{"m-c", "m-d"}, AtOnce: 3, Exclusive: true}},
 	}
 	for _, r := range runs {
 		if r.Tag(ledger.TagKind) != ledger.KindEvaluation {
@@ -147,8 +147,10 @@ func (b *trial) runs(ctx context.Context) ([]mlflow.Run, error) {
 	return c.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{e.ID}})
 }
 
-// claims checks that nobody holds a repeat when all have ended.
+// claims checks that nobody holds a repeat when all have ended, and gc has freed what
+// the dead had left.
 func (b *trial) claims(ctx context.Context, runs []mlflow.Run) (wrong []string) {
+	wrong = b.ok("gc", "--yes", "--experiment", b.name)
 	recipes := map[batch.Digest]bool{}
 	for _, r := range runs {
 		var id batch.Identity
