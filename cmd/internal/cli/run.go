@@ -37,6 +37,7 @@ type runFlags struct {
 
 func (a *App) runCommand() *cobra.Command {
 	var f runFlags
+	var detach bool
 	c := &cobra.Command{
 		Use:   "run SPEC",
 		Short: "Run what is missing, freeze the batch, write its dated folder",
@@ -52,11 +53,15 @@ claimed that died is measured by another one after a minute and a half.
 Ctrl-C once finishes what runs and starts nothing new; twice stops now. The same
 command continues an unfinished batch; nothing that was measured is measured again.
 
+With --detach it plans, checks and asks here, and then goes on in the background, in
+a session of its own: it outlives the terminal. Without it nothing outlives run.
+
 Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing),
 5 a hash does not match, 130 interrupted.`,
 		Example: `  benchbatch run my-bench/benchmark.yaml
   benchbatch run my-bench/benchmark.yaml --yes --only model=qwen-27b
-  benchbatch run my-bench/benchmark.yaml --new`,
+  benchbatch run my-bench/benchmark.yaml --new
+  benchbatch run my-bench/benchmark.yaml --yes --detach`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.load(args[0]) // before a server is started for nothing
@@ -66,6 +71,9 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 			conn, err := a.connect(cmd.Context(), true)
 			if err != nil {
 				return err
+			}
+			if detach {
+				return a.runDetached(cmd.Context(), conn, r, args[0], f)
 			}
 			out, err := a.run(cmd.Context(), conn, r, f)
 			if out == nil {
@@ -77,6 +85,7 @@ Exit codes: 0 done, 1 failed, 2 usage or spec error, 4 incomplete (cells missing
 	f.planFlags.add(c)
 	f.launching(c, "batches")
 	requireVerdict(c, &f.verdict)
+	c.Flags().BoolVar(&detach, "detach", false, "go on in the background, with a log in the state folder")
 	return c
 }
 
@@ -106,40 +115,65 @@ type ran struct {
 	Cells   []ranCell    `json:"cells"`
 }
 
-func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f runFlags) (*ran, error) {
-	only, err := f.filter(r)
-	if err != nil {
+// prepared is a run before it starts anything.
+type prepared struct {
+	ledger *ledger.Ledger
+	state  *executor.State // locked
+	plan   *planner.Plan
+	input  planner.Input
+	only   func(batch.Variant) bool
+}
+
+// prepare logs what an earlier run left, plans, checks and asks. The caller closes the
+// state folder.
+func (a *App) prepare(ctx context.Context, conn *connection, r *spec.Resolved, f *runFlags) (out *prepared, err error) {
+	out = &prepared{}
+	if out.only, err = f.filter(r); err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(ctx, conn.client, r.Spec.Experiment)
-	if err != nil {
+	if out.ledger, err = ledger.Open(ctx, conn.client, r.Spec.Experiment); err != nil {
 		return nil, err
 	}
-	if err := a.checkTraces(ctx, l, r.Spec); err != nil {
+	if err := a.checkTraces(ctx, out.ledger, r.Spec); err != nil {
 		return nil, err
 	}
 	if f.state == "" {
 		f.state = filepath.Join(r.Spec.Dir, ".benchbatch")
 	}
-	state, err := executor.OpenState(f.state)
-	if err != nil {
+	if out.state, err = executor.OpenState(f.state); err != nil {
 		return nil, err
 	}
-	defer state.Close()
-	p, in, err := a.settle(ctx, l, state, r, f, only)
-	if err != nil {
-		return nil, err
+	if err := a.askFor(ctx, conn, r, *f, out); err != nil {
+		return nil, errors.Join(err, out.state.Close())
 	}
-	a.describe(p, conn.client.Address(), only)
+	return out, nil
+}
+
+func (a *App) askFor(ctx context.Context, conn *connection, r *spec.Resolved, f runFlags, out *prepared) (err error) {
+	out.plan, out.input, err = a.settle(ctx, out.ledger, out.state, r, f, out.only)
+	if err != nil {
+		return err
+	}
+	a.describe(out.plan, conn.client.Address(), out.only)
 	a.warnOfAnother(conn, r.Spec.Dir)
+	if out.plan.Finished != nil {
+		return nil
+	}
+	if err := errors.Join(a.checkEnvironment(r.Spec, out.plan), a.checkPrograms(r.Spec, out.plan), a.checkVersions(ctx, r.Spec, out.plan)); err != nil {
+		return err
+	}
+	return a.confirm(ctx, out.plan, f, out.only)
+}
+
+func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f runFlags) (*ran, error) {
+	ready, err := a.prepare(ctx, conn, r, &f)
+	if err != nil {
+		return nil, err
+	}
+	defer ready.state.Close()
+	l, state, p, only := ready.ledger, ready.state, ready.plan, ready.only
 	if p.Finished != nil {
 		return a.finished(ctx, conn, l, p, f)
-	}
-	if err := errors.Join(a.checkEnvironment(r.Spec, p), a.checkPrograms(r.Spec, p), a.checkVersions(ctx, r.Spec, p)); err != nil {
-		return nil, err
-	}
-	if err := a.confirm(ctx, p, f, only); err != nil {
-		return nil, err
 	}
 	stop, untidy := a.tidy.offer()
 	defer untidy()
@@ -150,7 +184,7 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	report, err := executor.Run(ctx, executor.Options{
 		Client: conn.client, Lease: a.lease, Look: a.peek, EndLeft: process.EndLeft,
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
-		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: in,
+		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: ready.input,
 		Patience: f.patience, MaxUSD: maxUSD(f), From: a.origin(ctx, r.Spec),
 	})
 	watch.Close()

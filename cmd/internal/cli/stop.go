@@ -14,15 +14,19 @@ func (a *App) stopCommand() *cobra.Command {
 		Short: "Ask the launchers of a batch to start nothing new",
 		Long: `stop asks the launchers of a batch, wherever they run, to start nothing new. They
 see it within some seconds, finish what runs, and end with exit code 4. The batch
-stays unfinished; run goes on with it.`,
-		Example: "  benchbatch stop latest\n  benchbatch stop support-bench-v1_2026-11-30_7f3a9c",
+stays unfinished; run goes on with it. BATCH may also be a spec: its newest batch.`,
+		Example: "  benchbatch stop latest\n  benchbatch stop my-bench/benchmark.yaml\n  benchbatch stop support-bench-v1_2026-11-30_7f3a9c",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			name, f := args[0], statusFlags{experiment: experiment}
+			if err := a.nameBatch(&name, &f); err != nil {
+				return err
+			}
 			conn, err := a.connect(cmd.Context(), false)
 			if err != nil {
 				return err
 			}
-			l, p, err := a.findBatch(cmd.Context(), conn, experiment, args[0])
+			l, p, err := a.findBatch(cmd.Context(), conn, f.experiment, name)
 			if err != nil {
 				return err
 			}
