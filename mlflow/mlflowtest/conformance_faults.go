@@ -54,6 +54,10 @@ func conformLostAnswers(t *testing.T, s *suite) {
 	assert.Len(t, got.Inputs, 1)
 	require.NoError(t, s.client.CheckArtifacts(ctx, run, map[string]int64{"file.bin": 4}))
 
+	faults.Inject(Fault{Route: "mlflow-artifacts/artifacts", Times: 1, Do: CutUpload})
+	require.NoError(t, client.PutArtifactBytes(ctx, run, "file.bin", data))
+	require.NoError(t, s.client.CheckArtifacts(ctx, run, map[string]int64{"file.bin": 4}))
+
 	faults.Inject(Fault{Route: "file.bin", Times: 1, Do: CutBody(2)})
 	read, err := client.ReadArtifact(ctx, run, "file.bin", 100)
 	require.NoError(t, err)

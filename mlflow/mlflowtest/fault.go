@@ -3,6 +3,7 @@ package mlflowtest
 import (
 	"bytes"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -94,13 +95,20 @@ func (f *Faults) pick(path string) Act {
 	return nil
 }
 
+// Forward passes requests on to a server.
+func Forward(server string) (http.Handler, error) {
+	target, err := url.Parse(server)
+	quiet := log.New(io.Discard, "", 0) // what fails, fails at the client too
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ErrorLog: quiet}, err
+}
+
 // NewProxy puts faults in front of a real server. The proxy ends with the test.
 func NewProxy(t testing.TB, server string) (faults *Faults, address string) {
-	target, err := url.Parse(server)
+	next, err := Forward(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults = NewFaults(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	faults = NewFaults(next)
 	proxy := httptest.NewServer(faults)
 	t.Cleanup(func() {
 		proxy.CloseClientConnections()

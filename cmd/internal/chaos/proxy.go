@@ -1,13 +1,12 @@
 package chaos
 
 import (
+	"errors"
 	"io"
 	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ type Proxy struct {
 	random *rand.Rand
 	calm   bool
 	server *http.Server
+	socket net.Listener
 	open   map[net.Conn]bool
 }
 
@@ -53,13 +53,12 @@ var kinds = []struct {
 
 // NewProxy listens on loopback. share is the part of requests that go wrong, 0 to 1.
 func NewProxy(server string, share float64, seed uint64, tally *Tally) (*Proxy, error) {
-	target, err := url.Parse(server)
+	next, err := mlflowtest.Forward(server)
 	if err != nil {
 		return nil, err
 	}
 	p := &Proxy{
-		next: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)},
-		addr: "127.0.0.1:0", share: share, tally: tally, random: rand.New(rand.NewPCG(seed, 1)), open: map[net.Conn]bool{},
+		next: next, addr: "127.0.0.1:0", share: share, tally: tally, random: rand.New(rand.NewPCG(seed, 1)), open: map[net.Conn]bool{},
 	}
 	return p, p.listen()
 }
@@ -70,7 +69,7 @@ func (p *Proxy) listen() error {
 		return err
 	}
 	p.addr = l.Addr().String()
-	p.URL = "http://" + p.addr
+	p.URL, p.socket = "http://"+p.addr, l
 	p.server = &http.Server{Handler: p, ConnState: p.watch, ErrorLog: log.New(io.Discard, "", 0)}
 	go func(s *http.Server) { _ = s.Serve(l) }(p.server)
 	return nil
@@ -129,7 +128,7 @@ func (p *Proxy) Refuse(d time.Duration) error {
 		p.tally.Add("refused connections")
 	}
 	p.mu.Unlock()
-	if err := p.server.Close(); err != nil {
+	if err := p.Close(); err != nil {
 		return err
 	}
 	time.Sleep(d)
@@ -143,5 +142,11 @@ func (p *Proxy) Calm() {
 	p.calm = true
 }
 
-// Close ends the proxy.
-func (p *Proxy) Close() error { return p.server.Close() }
+// Close ends the proxy, and cuts its connections.
+func (p *Proxy) Close() error {
+	_ = p.socket.Close() // the server may not know of it yet
+	if err := p.server.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -50,7 +50,7 @@ func newTrial(t *testing.T, w *world, n int) *trial {
 	if n%3 == 2 {
 		b.ceiling = tight
 	}
-	b.proxy, err = chaos.NewProxy(w.server.URL, 0.08, b.random.Uint64(), &w.faults)
+	b.proxy, err = chaos.NewProxy(w.server.URL, 0.12, b.random.Uint64(), &w.faults)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.proxy.Close() })
 	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700))
@@ -123,7 +123,7 @@ func (b *trial) act(over time.Time, done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case <-time.After(time.Duration(500+b.random.IntN(2500)) * time.Millisecond):
+		case <-time.After(time.Duration(300+b.random.IntN(1500)) * time.Millisecond):
 		}
 		if len(b.works()) == 0 {
 			continue // nobody is at work yet

@@ -63,6 +63,8 @@ func (w *world) kill(dead time.Duration) error {
 		return fmt.Errorf("MLflow was not there to be killed: %w", err)
 	}
 	w.faults.Add("MLflow killed")
+	begin := time.Now()
+	defer func() { w.t.Logf("MLflow was away for %v", time.Since(begin).Round(time.Second)) }()
 	if err := w.server.Stop(context.Background()); err != nil { // until nothing is left of it
 		return err
 	}
