@@ -42,7 +42,7 @@ func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget 
 	}
 	all := slices.Concat(p.Valid, p.Ended)
 	for _, e := range all {
-		if m, ok := modelOf[e.Identity.Cell]; ok && e.WorstUSD != nil {
+		if m, ok := modelOf[e.Identity.Cell]; ok && e.WorstUSD != nil && !cutShort(e.State) {
 			b.learn(e.Identity.Cell, m, *e.WorstUSD)
 		}
 	}
@@ -66,6 +66,11 @@ func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget 
 		b.ceiling, b.bound = b.spent+*ofRun, "--max-cost"
 	}
 	return b
+}
+
+// cutShort says of an evaluation that its cost may be a part of what a whole one costs.
+func cutShort(s batch.EvaluationState) bool {
+	return s == batch.StateInterrupted || s == batch.StateSuperseded
 }
 
 func (b *budget) learn(cell batch.Digest, model string, usd float64) {
@@ -107,6 +112,7 @@ type booked struct {
 	cell   batch.Cell
 	price  float64
 	known  bool
+	cut    bool // it was cut short: its cost is no price
 }
 
 // reserve books a start.
@@ -119,7 +125,7 @@ func (b *budget) reserve(c batch.Cell) booked {
 	if !known {
 		b.learning = true
 	}
-	return booked{b, c, price, known}
+	return booked{budget: b, cell: c, price: price, known: known}
 }
 
 // settle says what it cost in USD; nil = unknown.
@@ -132,7 +138,9 @@ func (r booked) settle(cost *float64) {
 	switch {
 	case cost != nil:
 		b.spent += *cost
-		b.learn(r.cell.Identity.Cell, r.cell.Model, *cost)
+		if !r.cut {
+			b.learn(r.cell.Identity.Cell, r.cell.Model, *cost)
+		}
 	case r.known:
 		b.spent += r.price // the stated worst case
 	default:

@@ -200,6 +200,27 @@ func TestTheBudgetStartsFromWhatTheBatchSpent(t *testing.T) {
 	assert.InDelta(t, 1.2, b.spent, 1e-9, "what a killed launcher spent is not known: the dearest is assumed")
 }
 
+// What a part of an evaluation cost is spent, but it is not the price of a whole one.
+func TestACostThatWasCutShortIsNoPrice(t *testing.T) {
+	ceiling := 1.0
+	for _, state := range []batch.EvaluationState{batch.StateInterrupted, batch.StateSuperseded} {
+		p := slotsOf(5, "m")
+		p.Ended = []ledger.Entry{{Identity: p.Doc.Cells[0].Identity, WorstUSD: usd(0.1)(p.Slots[0]), Batch: "parent", State: state}}
+		b := newBudget(&ceiling, nil, p, "parent")
+		assert.InDelta(t, 0.1, b.spent, 1e-9)
+		booked := b.reserve(p.Slots[1].Cell)
+		assert.False(t, b.admits(p.Slots[2].Cell), "one evaluation learns what a whole one costs")
+		booked.cut = true
+		booked.settle(usd(0.1)(p.Slots[1]))
+		assert.InDelta(t, 0.2, b.spent, 1e-9)
+		b.reserve(p.Slots[2].Cell).settle(usd(0.3)(p.Slots[2]))
+		assert.True(t, b.admits(p.Slots[3].Cell))
+		price, known := b.price(p.Slots[3].Cell)
+		assert.True(t, known)
+		assert.InDelta(t, 0.3, price, 1e-9)
+	}
+}
+
 func TestAnUnknownCostEndsABatchWithACeiling(t *testing.T) {
 	ceiling := 1.0
 	p := slotsOf(5, "m")

@@ -135,6 +135,7 @@ func (r *runner) work(ctx context.Context) error {
 		r.learn(t.Slot, m)
 		cost := billOf(m).worst
 		r.letGo(ctx, t, h, cost)
+		t.money.cut = cutShort(m.State)
 		r.sc.done(t, cost)
 		if err != nil {
 			r.sc.stop()
