@@ -117,6 +117,7 @@ func TestUnevenRepeats(t *testing.T) {
 
 // No data is never a pass: nothing is chosen, recommended or called equal.
 func TestNoDataIsNoPass(t *testing.T) {
+	pairs, candidates := 0, 0
 	for name, s := range map[string]*exporttest.Synthetic{
 		"all failed":      exporttest.Lettered(strings.Repeat("--- ", 12), strings.Repeat("--- ", 12)),
 		"nothing started": exporttest.Lettered(strings.Repeat("... ", 12), strings.Repeat("... ", 12)),
@@ -129,13 +130,16 @@ func TestNoDataIsNoPass(t *testing.T) {
 		require.True(t, v.Decided(), name)
 		assert.Equal(t, stats.Nobody, v.Chosen(), name)
 		for _, p := range v.Pairs {
+			pairs++
 			assert.Equal(t, stats.CannotTell, p.Mark, name)
 		}
 		for _, c := range v.Candidates {
+			candidates++
 			assert.False(t, c.Recommended, name)
 			assert.NotEmpty(t, c.Why, name)
 		}
 	}
+	assert.Equal(t, []int{4, 4}, []int{pairs, candidates}, "of all but the one variant")
 	s := exporttest.Lettered(strings.Repeat("111 ", 12), strings.Repeat("000 ", 12))
 	s.SetDecision(`{"metric":"judge/nobody"}`)
 	v := summaryOf(t, s).Verdict

@@ -36,6 +36,7 @@ func TestRemote(t *testing.T) {
 		return nil
 	}))
 	assert.Len(t, fetched, n)
+	assert.Len(t, fetched, len(s.Result.Evaluations))
 }
 
 // Outcomes that are not those that were frozen are named, and nothing is taken for good.

@@ -122,6 +122,7 @@ func TestEvidenceFromTables(t *testing.T) {
 				return nil
 			}))
 			assert.Len(t, given.seen, n)
+			assert.Len(t, given.seen, len(s.Result.Evaluations), name)
 		}
 	}
 }

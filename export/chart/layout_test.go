@@ -76,6 +76,17 @@ func TestPile(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2, 0, 1, 0}, pile([]float64{1, 1, 5, 11, 11, 21}, 10))
 }
 
+// A label with room around it is written, at its first place; where there is none, it is left out.
+func TestLabelsWithRoom(t *testing.T) {
+	area := box{0, 0, 300, 200}
+	far := place([]target{{60, 60, 40, 18}, {200, 150, 40, 18}}, area, nil)
+	assert.Equal(t, []int{0, 0}, []int{far[0].candidate, far[1].candidate})
+	near := place([]target{{60, 60, 40, 18}, {76, 60, 40, 18}}, area, nil)
+	assert.GreaterOrEqual(t, near[0].candidate, 0)
+	assert.Positive(t, near[1].candidate+near[0].candidate, "one of both makes way")
+	assert.Negative(t, place([]target{{150, 100, 400, 18}}, area, nil)[0].candidate, "wider than the area")
+}
+
 func TestLabelsMakeWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		area := box{0, 0, 300, 200}

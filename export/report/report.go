@@ -26,7 +26,7 @@ import (
 // compares text of its own format only.
 const (
 	Name   = "report"
-	Format = 3
+	Format = 4
 )
 
 // Output makes README.md, report.md, report.html and charts/*.svg.

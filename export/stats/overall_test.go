@@ -62,6 +62,10 @@ func TestOverallOfSeveralPairs(t *testing.T) {
 	assert.InDelta(t, v.Pairs[0].Noise.Rerun/3, o.Noise.Rerun, 1e-4)
 	assert.Equal(t, 40, o.Tasks)
 	assert.True(t, o.Up)
+	assert.Equal(t, Beats, o.Mark)
+	for _, p := range v.Pairs {
+		assert.NotEqual(t, Beats, p.Mark)
+	}
 	assertNoNaN(t, o)
 
 	_, err = DecideOverall(d, chosen([2]int{1, 0}, [2]int{2, 0}))

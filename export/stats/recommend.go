@@ -96,8 +96,8 @@ func (c *Candidacy) choose(n *NonInferiority, a Advantage) {
 	switch {
 	case n.Standing < NonInferior:
 		c.Why = "not shown to be non-inferior: " + n.Standing.String()
-		for _, code := range n.Codes.Strings() {
-			c.Why += ", " + code
+		if n.Codes != 0 {
+			c.Why += ", " + n.Codes.Words()
 		}
 	case len(c.Advantages) == 0:
 		c.Why = "non-inferior, but no material advantage is shown"

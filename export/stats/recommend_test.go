@@ -54,9 +54,10 @@ func TestRecommend(t *testing.T) {
 	rule.Margin = nil
 	none, err := Recommend(d, rule, ruled(t, d, rule), Advantage{CostUSD: ptr(.2)})
 	require.NoError(t, err)
+	require.Len(t, none, 4)
 	for _, c := range none {
 		assert.False(t, c.Recommended)
-		assert.Contains(t, c.Why, "margin_undeclared")
+		assert.Equal(t, "not shown to be non-inferior: inconclusive, no margin was declared", c.Why)
 	}
 }
 

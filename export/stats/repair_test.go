@@ -27,28 +27,39 @@ func TestRepairsOfAPowerlessPair(t *testing.T) {
 	assert.InDelta(t, .05/8/6, design.Alpha, 1e-12, "priced at the second look")
 	n, ok := design.TasksFor(.3, 3, 3)
 	require.True(t, ok)
-	k, ok := design.RepeatsFor(.3, 12)
-	require.True(t, ok)
-	var tasks, repeats *Repair
-	for i := range p.Repairs {
-		switch r := &p.Repairs[i]; r.Action {
-		case AddTasks:
-			tasks = r
-		case AddRepeats:
-			repeats = r
-		default:
-		}
-	}
+	tasks := repairOf(&p, AddTasks)
 	require.NotNil(t, tasks)
 	assert.GreaterOrEqual(t, tasks.Tasks, n-12)
 	near6(t, float64(tasks.Tasks)*6*.5, tasks.CostUSD)
-	if repeats != nil {
-		assert.Equal(t, 2*(k-3), repeats.Repeats)
-		near6(t, float64(repeats.Repeats)*12*.5, repeats.CostUSD)
-	}
+	assert.Nil(t, repairOf(&p, AddRepeats), "where few families differ, repeats alone do not help")
 	for i := range len(p.Repairs) - 1 {
 		assert.LessOrEqual(t, worth(p.Repairs[i]), worth(p.Repairs[i+1]), "cheapest first")
 	}
+}
+
+func repairOf(p *Pair, a Action) *Repair {
+	for i := range p.Repairs {
+		if p.Repairs[i].Action == a {
+			return &p.Repairs[i]
+		}
+	}
+	return nil
+}
+
+// Where enough tasks differ, more repeats are priced too.
+func TestRepeatsRepair(t *testing.T) {
+	a, b := repeat("110 101 011 100 010", 12), repeat("101 110 100 001 110", 12)
+	d := build(t, withCosts(Batch{Metric: Pass, Tasks: panel(60, ""), Variants: []Variant{{ID: "A", Runs: runsOf(a)}, {ID: "B", Runs: runsOf(b)}}}, .5))
+	rule := DefaultRule()
+	rule.Margin = ptr(.15)
+	p := ruled(t, d, rule).Pairs[0]
+	require.Equal(t, CannotTell, p.Mark)
+	k, ok := p.Design.RepeatsFor(.15, 60)
+	require.True(t, ok)
+	more := repairOf(&p, AddRepeats)
+	require.NotNil(t, more)
+	assert.Equal(t, []int{2 * (k - 3), 2 * (k - 3) * 60}, []int{more.Repeats, more.Cells})
+	near6(t, float64(more.Cells)*.5, more.CostUSD)
 }
 
 func TestRepairsFollowTheCodes(t *testing.T) {

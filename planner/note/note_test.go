@@ -136,5 +136,8 @@ func TestItFits(t *testing.T) {
 func TestAVerdictOfAnyLength(t *testing.T) {
 	b := sample(3, 3)
 	b.Verdict = strings.Repeat("variant ", 2000)
-	assert.LessOrEqual(t, utf8.RuneCountInString(Text(b)), Limit)
+	text := Text(b)
+	assert.LessOrEqual(t, utf8.RuneCountInString(text), Limit)
+	assert.Greater(t, utf8.RuneCountInString(text), Limit/2)
+	assert.True(t, strings.HasPrefix(text, "variant variant "), "what fits of it is kept")
 }
