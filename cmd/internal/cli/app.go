@@ -48,6 +48,9 @@ func Process() *App {
 	home, _ := os.UserHomeDir() // unknown: then there is no credentials file to read
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	return &App{
 		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Home: home, Dir: dir,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())), Screen: term.IsTerminal(int(os.Stdout.Fd())), Colour: colour(), Now: time.Now, Signals: signals,

@@ -18,6 +18,7 @@ import (
 // TestDetach: the launcher goes on when the command has ended, can be asked to stop,
 // and ends by itself with nothing left.
 func TestDetach(t *testing.T) {
+	t.Parallel()
 	s := newShell(t, mlflowtest.Newest)
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
 	until := filepath.Join(t.TempDir(), "go on")
