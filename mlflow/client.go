@@ -102,6 +102,17 @@ func setDefault(d *time.Duration, def time.Duration) {
 // Address is the tracking server's address, without userinfo and final slash.
 func (c *Client) Address() string { return c.base.String() }
 
+// User says who calls, for a message: never a password or token.
+func (c *Client) User() string {
+	switch {
+	case c.cfg.Username != "" && c.cfg.Password != "":
+		return fmt.Sprintf("user %q", c.cfg.Username)
+	case c.cfg.Token != "":
+		return "the user of MLFLOW_TRACKING_TOKEN"
+	}
+	return "nobody is logged in"
+}
+
 // Calls counts the HTTP requests sent so far, tries included, by call: {"runs/search": 2}.
 func (c *Client) Calls() map[string]int {
 	c.mu.Lock()

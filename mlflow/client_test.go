@@ -197,7 +197,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		contains []string
 	}{
 		{mlflowtest.Answer(401, "You are not authenticated."), mlflow.ErrUnauthorized, []string{"401", "You are not authenticated.", "MLFLOW_TRACKING_USERNAME", "/api/2.0/mlflow/experiments/get"}},
-		{mlflowtest.Answer(403, "Permission denied"), mlflow.ErrForbidden, []string{"EDIT permission"}},
+		{mlflowtest.Answer(403, "Permission denied"), mlflow.ErrForbidden, []string{"nobody is logged in: Permission denied", "READ permission"}},
 		{mlflowtest.Answer(403, "Invalid Host header - possible DNS rebinding attack detected"), mlflow.ErrForbidden, []string{"--allowed-hosts " + strings.TrimPrefix(fake.URL, "http://")}},
 		{mlflowtest.Answer(503, "Endpoint: /x disabled due to the mlflow server running in `--artifacts-only` mode."), mlflow.ErrUnsupported, []string{"without"}},
 		{mlflowtest.Answer(422, `{"detail":"no such thing"}`), nil, []string{"422", "no such thing"}},

@@ -78,10 +78,12 @@ func (c *Client) answerError(rt route, resp *http.Response, body []byte) *Error 
 	switch status := resp.StatusCode; {
 	case status == http.StatusUnauthorized:
 		e.Kind, e.fate = ErrUnauthorized, untouched
+		e.Message = c.User() + ": " + e.Message
 		e.Remedy = "check MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
 	case status == http.StatusForbidden:
 		e.Kind, e.fate = ErrForbidden, untouched
-		e.Remedy = "ask whoever runs the server for EDIT permission on the experiment"
+		e.Message = c.User() + ": " + e.Message
+		e.Remedy = fmt.Sprintf("ask whoever owns the experiment, or the server's administrator, for %s permission on the experiment", rt.permission())
 		if strings.Contains(e.Message, "Host header") {
 			e.Remedy = "the server must be started with --allowed-hosts " + resp.Request.URL.Host
 		}
@@ -137,7 +139,7 @@ func serverMessage(resp *http.Response, body []byte) (code, message string) {
 		}
 		return answer.Code, oneLine(answer.Message)
 	}
-	if looksLikePage(resp, body) {
+	if bytes.Contains(body, []byte("<")) || len(body) == 0 && looksLikePage(resp, body) { // MLflow sends plain refusals as text/html
 		return "", "the answer is a web page"
 	}
 	return "", oneLine(string(body))

@@ -29,6 +29,17 @@ type route struct {
 	class  class
 }
 
+// permission is what MLflow's basic authentication asks for, on the experiment: who may edit runs may not delete any.
+func (r route) permission() string {
+	switch {
+	case r == runsDelete || r == experimentsDelete:
+		return "MANAGE"
+	case r.class == safe || r.class == download:
+		return "READ"
+	}
+	return "EDIT"
+}
+
 // The one table of calls, with what may be done after a failure.
 var (
 	experimentsGetByName = route{"experiments/get-by-name", http.MethodGet, "/api/2.0/mlflow/experiments/get-by-name", safe}

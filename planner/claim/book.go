@@ -97,7 +97,7 @@ func (b *Book) find(ctx context.Context) (mlflow.Experiment, mlflow.Run, error) 
 			return lock, mlflow.Run{}, errNoLock
 		}
 		if err != nil {
-			return lock, mlflow.Run{}, b.explain(err)
+			return lock, mlflow.Run{}, b.explainLock(err)
 		}
 		b.runID = lock.Tag(ledger.TagLedger)
 		if b.runID == "" {
@@ -116,12 +116,14 @@ func (b *Book) find(ctx context.Context) (mlflow.Experiment, mlflow.Run, error) 
 	}
 }
 
-func (b *Book) explain(err error) error {
+func (b *Book) explain(err error) error { return fmt.Errorf("%s: %w", b.of.title, err) }
+
+func (b *Book) explainLock(err error) error {
 	if errors.Is(err, mlflow.ErrForbidden) {
 		return fmt.Errorf("%s: whoever was first here owns experiment %q, by which the ledger run is found: "+
 			"ask them, or an administrator, for READ permission on it, and for EDIT on the experiment with id %s: %w", b.of.title, b.of.lock(), b.of.experiment, err)
 	}
-	return fmt.Errorf("%s: %w", b.of.title, err)
+	return b.explain(err)
 }
 
 // stand puts a candidate up for election: one that an earlier attempt left, or a new

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/benchbatch/benchbatch/mlflow"
-	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
 )
 
 // child is a command in a process of its own, which can be interrupted and killed.
@@ -108,7 +107,7 @@ func (s *shell) faults(v map[string]any) {
 // history is the experiment's runs that are not deleted: evaluations, then parents.
 func (s *shell) history() (evaluations, parents []mlflow.Run) {
 	s.t.Helper()
-	c := mlflowtest.Client(s.t, s.env["MLFLOW_TRACKING_URI"])
+	c := s.client()
 	e, err := c.GetExperimentByName(s.t.Context(), s.name())
 	require.NoError(s.t, err)
 	all, err := c.SearchRuns(s.t.Context(), mlflow.Search{ExperimentIDs: []string{e.ID}})

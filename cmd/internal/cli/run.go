@@ -152,7 +152,7 @@ func (a *App) prepare(ctx context.Context, conn *connection, r *spec.Resolved, f
 func (a *App) askFor(ctx context.Context, conn *connection, r *spec.Resolved, f runFlags, out *prepared) (err error) {
 	out.plan, out.input, err = a.settle(ctx, out.ledger, out.state, r, f, out.only)
 	if err != nil {
-		return err
+		return refusedToWrite(err, conn.client, out.ledger)
 	}
 	a.describe(out.plan, conn.client.Address(), out.only)
 	a.warnOfAnother(conn, r.Spec.Dir)
@@ -195,6 +195,9 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err != nil {
 		watch.leave(nil)
 	}
+	if report == nil {
+		err = refusedToWrite(err, conn.client, l)
+	}
 	if ctx.Err() != nil && err == ctx.Err() || errors.Is(err, executor.ErrStopped) {
 		return nil, errInterrupted
 	}
@@ -202,6 +205,16 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 		return nil, err
 	}
 	return a.conclude(ctx, conn, l, report, f, watch)
+}
+
+// refusedToWrite says what is missing where the server lets a user read alone.
+func refusedToWrite(err error, c *mlflow.Client, l *ledger.Ledger) error {
+	if !errors.Is(err, mlflow.ErrForbidden) {
+		return err
+	}
+	return fmt.Errorf("%s may not write in experiment %q (id %s), which takes EDIT permission: nothing was started or paid\n"+
+		"  ask whoever owns it, or the server's administrator; plan, status, open, export, report and verify take READ alone\n"+
+		"  %w", c.User(), l.ExperimentName(), l.ExperimentID(), err)
 }
 
 // settle logs what an earlier run left, and plans.

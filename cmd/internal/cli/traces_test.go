@@ -30,7 +30,7 @@ func (s *shell) traced(mode string) {
 // traces are those of every evaluation, by run id.
 func (s *shell) traces() map[string][]mlflow.Trace {
 	s.t.Helper()
-	c := mlflowtest.Client(s.t, s.env["MLFLOW_TRACKING_URI"])
+	c := s.client()
 	out := map[string][]mlflow.Trace{}
 	evaluations, _ := s.history()
 	for _, e := range evaluations {
