@@ -77,6 +77,9 @@ func (l *Ledger) AddFiles(ctx context.Context, p Parent, files []File) error {
 			return err
 		}
 	}
+	if len(uploads) == 0 {
+		return nil
+	}
 	return l.putAll(ctx, p.Info, uploads)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // reportFiles are the files of a dated folder that stand on the batch's run. The
 // picture is shown by the note; report.html holds all charts.
-var reportFiles = []string{"report.html", "report.md", "manifest.json", pictureFile}
+var reportFiles = []string{"report.html", "manifest.json", pictureFile}
 
 const pictureFile = "charts/cost.svg"
 
@@ -74,7 +74,7 @@ func reportOf(folder string) ([]ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Unconfirmed = name == pictureFile
+		f.Unconfirmed = true
 		out = append(out, f)
 	}
 	return out, nil

@@ -143,7 +143,7 @@ func TestTheUIIsUnderstood(t *testing.T) {
 	l.await(1, `document.querySelectorAll('iframe').length`)
 	time.Sleep(time.Second)
 	l.picture("report")
-	l.see("report-md", artifact("report.md"), "Leaderboard", "12 of 12 planned repeats count")
+	l.see("report-md", artifact(r.Name+"/report.md"), "Leaderboard", "12 of 12 planned repeats count")
 	l.see("folder", artifact(r.Name+"/tables"), "outcomes.parquet", "SHA256SUMS")
 	l.see("outcomes", views.Links{Server: s.env["MLFLOW_TRACKING_URI"]}.Artifact(run.experiment, run.id, batch.FileOutcomes), `"task":"T-01"`)
 	l.see("table", views.Links{Server: s.env["MLFLOW_TRACKING_URI"]}.Artifact(run.experiment, run.id, batch.FileTable), "T-01", "provider")
