@@ -29,8 +29,7 @@ func codes(c calibrated) []string {
 // read by the plan of the whole batch, and never counted in it.
 func TestCalibrate(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	s.edit("benchmark.yaml", "repeats: 2", "repeats: 4")
 	assert.Nil(t, s.plan().Estimate.CostUSD)
 

@@ -50,7 +50,7 @@ func (s *shell) child(env []string, args ...string) *child {
 	require.NoError(s.t, err)
 	c := &child{t: s.t, cmd: exec.Command(self, args...)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = s.dir, &c.out, &c.err
-	c.cmd.Env = []string{"BENCHBATCH_TEST_MAIN=1", "HOME=" + s.dir}
+	c.cmd.Env = []string{"BENCHBATCH_TEST_MAIN=1", "HOME=" + s.dir, "TMPDIR=" + filepath.Join(s.dir, "tmp")}
 	for k, v := range s.env {
 		c.cmd.Env = append(c.cmd.Env, k+"="+v)
 	}

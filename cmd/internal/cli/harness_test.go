@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,7 @@ func newShell(t *testing.T, v mlflowtest.Version) *shell {
 func newShellAt(t *testing.T, address string) *shell {
 	t.Helper()
 	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}}
+	loosened(t, s.dir)
 	s.env["MLFLOW_TRACKING_URI"] = address
 	s.env["STARTS"] = filepath.Join(s.dir, "starts")
 	s.env["FAULTS"], s.env["ADDRESS"], s.env["REGION"] = filepath.Join(s.dir, "faults.json"), "", "north"
@@ -61,6 +63,27 @@ func newShellAt(t *testing.T, address string) *shell {
 	s.spec = filepath.Join(bench, "benchmark.yaml")
 	s.edit("benchmark.yaml", "benchmark: small", "benchmark: small-"+uuid.NewString()[:8])
 	return s
+}
+
+// loosened lets the files of dir be removed after the test: what a killed launcher left
+// can't be listed.
+func loosened(t *testing.T, dir string) {
+	t.Cleanup(func() {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
+}
+
+// ownTemp gives the launchers of this shell, and of this process, a folder of their own
+// for temporary files.
+func (s *shell) ownTemp() {
+	s.env["TMPDIR"] = s.t.TempDir()
+	loosened(s.t, s.env["TMPDIR"])
+	s.t.Setenv("TMPDIR", s.env["TMPDIR"])
 }
 
 // run runs a command to its end.

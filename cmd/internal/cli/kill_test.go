@@ -20,8 +20,7 @@ import (
 // again: what was measured stays measured, and the batch ends with every repeat once.
 func TestABatchIsContinued(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
-	s.env["TMPDIR"] = t.TempDir() // of the launchers that are killed
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 
 	// kill -9: two workers, the fourth and fifth start are still running.
 	s.faults(map[string]any{"sleep": 600, "from": 3, "detach": true})
@@ -196,8 +195,7 @@ func TestWhatWasMeasuredIsLoggedFirst(t *testing.T) {
 func TestRunsOfOthersAreNotPaidTwice(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	s.faults(map[string]any{"sleep": 600})
 	kill := func() string {
 		n := len(s.starts())

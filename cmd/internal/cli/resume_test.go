@@ -18,8 +18,7 @@ import (
 func TestFinishedTasksSurviveACrash(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.one()
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}", "budget: {ceiling_usd: 1.95}")
 	crash := func(hang int, cost float64, lines int) (stderr string) {
 		s.faults(map[string]any{"hang": hang, "cost": cost})

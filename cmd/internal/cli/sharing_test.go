@@ -113,8 +113,7 @@ func TestLaunchersShareABatch(t *testing.T) {
 // another's when that one dies.
 func TestOneModelAtATimeAcrossLaunchers(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	s.edit("benchmark.yaml", "repeats: 2", "repeats: 3")
 	s.edit("benchmark.yaml", "quotas: {all: {at_once: 4}}", "quotas: {all: {exclusive: true}}")
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // else the first learns the costs alone
@@ -170,8 +169,7 @@ func TestTheCeilingHoldsAcrossLaunchers(t *testing.T) {
 // TestALauncherDiesAmongOthers kills one of two: the other measures what it had begun.
 func TestALauncherDiesAmongOthers(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	until := filepath.Join(t.TempDir(), "go on")
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // else the first learns the costs alone
 	s.faults(map[string]any{"until": until})

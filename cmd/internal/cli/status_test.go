@@ -143,8 +143,7 @@ func TestStatusSaysWhatWaits(t *testing.T) {
 func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	s := newShell(t, mlflowtest.Newest)
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
-	s.env["TMPDIR"] = t.TempDir()
-	t.Setenv("TMPDIR", s.env["TMPDIR"])
+	s.ownTemp()
 	s.faults(map[string]any{"sleep": 600, "detach": true})
 	c := s.child([]string{lease}, "run", s.spec, "--at-once", "3")
 	c.until("three processes left behind", func() bool { return len(s.detached()) == 3 })
