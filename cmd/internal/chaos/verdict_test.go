@@ -171,13 +171,18 @@ func (b *trial) claims(ctx context.Context, runs []mlflow.Run) (wrong []string) 
 	return wrong
 }
 
-// leftovers are processes of the runner that nobody waits for any more.
+// leftovers are processes of the runner that nobody waits for any more, and private
+// folders that nobody needs.
 func (b *trial) leftovers() (wrong []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range all {
 		if env, _ := os.ReadFile(name); strings.Contains(string(env), "CHAOS_LOG="+b.log+"\x00") && strings.Contains(string(env), "BENCHBATCH_OUT=") {
 			wrong = append(wrong, "process "+filepath.Base(filepath.Dir(name))+" of the runner has outlived its launchers")
 		}
+	}
+	folders, _ := filepath.Glob(filepath.Join(b.dir, "tmp", "benchbatch-*"))
+	for _, name := range folders {
+		wrong = append(wrong, "private folder "+name+" was left")
 	}
 	return wrong
 }

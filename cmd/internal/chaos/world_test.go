@@ -88,7 +88,7 @@ func (w *world) killNowAndThen(done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case <-time.After(time.Duration(12+random.IntN(30)) * time.Second):
+		case <-time.After(time.Duration(6+random.IntN(30)) * time.Second):
 		}
 		if err := w.kill(time.Duration(random.IntN(4)) * time.Second); err != nil {
 			w.note(0, []string{err.Error()})
