@@ -51,6 +51,8 @@ func (s *State) keepCut(ctx context.Context, l *ledger.Ledger, e entry) (bool, e
 // LogCut logs what was kept for slots that are not missing any more, as interrupted,
 // with its cost.
 func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) error {
+	h := newHeir(l)
+	defer h.leave(context.WithoutCancel(ctx))
 	missing := map[planner.SlotKey]bool{}
 	for _, slot := range p.Missing() {
 		missing[keyOf(slot)] = true
@@ -65,7 +67,7 @@ func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) er
 		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
 			return err
 		}
-		if err := r.recover(ctx, l, s, &e); err != nil {
+		if err := r.recover(ctx, l, s, h, &e); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
-	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -40,6 +39,8 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 		t.flush(ctx)
 		r.Traces = t.out
 	}()
+	h := newHeir(l)
+	defer h.leave(context.WithoutCancel(ctx))
 	s.cut = nil
 	entries, err := s.entries()
 	if err != nil {
@@ -64,7 +65,7 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
-		if err := r.recover(ctx, l, s, &e); err != nil {
+		if err := r.recover(ctx, l, s, h, &e); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
 		if e.Logged {
@@ -83,7 +84,7 @@ func tidy(uuid string, endLeft func(uuid string) int) error {
 	return nil
 }
 
-func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *entry) error {
+func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, h *heir, e *entry) error {
 	if e.RunID == "" && len(e.Continues) > 0 { // it was about to go on with another one, whose it is again
 		e.RunID = e.Continues[len(e.Continues)-1].RunID
 	}
@@ -115,9 +116,12 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *
 		r.Interrupted++
 		return s.forget(*e)
 	}
-	err = checkClaim(ctx, l, *e, &m)
+	lease, err := h.claim(ctx, *e, &m)
 	if err == nil {
 		err = logOne(ctx, l, *e, dir, m)
+	}
+	if err == nil {
+		err = h.done(ctx, lease, *e, &m)
 	}
 	if gone(err) { // deleted by someone: what was paid for is theirs to throw away
 		r.Elsewhere++
@@ -134,32 +138,12 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, e *
 	return s.logged(e, m)
 }
 
-// checkClaim supersedes an evaluation whose slot another launcher took over, and
-// measures or has measured.
-func checkClaim(ctx context.Context, l *ledger.Ledger, e entry, m *evaluation.Measured) error {
-	if e.Generation == 0 {
-		return nil
-	}
-	all, err := l.OfSlot(ctx, e.Cell.Identity.Cell, e.Slot)
-	for _, other := range all {
-		if other.Identity.Cell == e.Cell.Identity.Cell && other.Generation > e.Generation && (other.Live() || other.State.Counts()) {
-			supersede(m, fmt.Errorf("its launcher had ended, and run %s took its repeat over", other.Info.RunID))
-		}
-	}
-	return err
-}
-
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {
 	err := l.CloseInterrupted(ctx, runID, reason, time.Now())
 	if gone(err) {
 		return nil
 	}
 	return err
-}
-
-// gone says that a run was deleted meanwhile: there is nothing to write to.
-func gone(err error) bool {
-	return errors.Is(err, mlflow.ErrNotFound) || errors.Is(err, mlflow.ErrDeleted)
 }
 
 // Busy says that evaluations which this plan would start are running elsewhere, and

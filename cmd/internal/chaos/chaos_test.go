@@ -20,6 +20,7 @@ import (
 var (
 	faults = flag.Int("faults", 30, "faults that are to happen at least; make chaos has 1,000")
 	limit  = flag.Duration("limit", 5*time.Minute, "no batch begins after it")
+	side   = flag.Int("side", 2, "batches side by side")
 	onward = flag.Bool("onward", false, "begin further batches after a violation")
 )
 
@@ -39,7 +40,7 @@ func TestChaos(t *testing.T) {
 	done := make(chan struct{})
 	var all, killing sync.WaitGroup
 	killing.Go(func() { w.killNowAndThen(done) })
-	for range 2 {
+	for range *side {
 		all.Go(func() {
 			for w.try(t, w.next()) && !w.enough(*faults) {
 			}

@@ -84,11 +84,11 @@ func (w *world) kill(dead time.Duration) error {
 // killNowAndThen kills the server until done.
 func (w *world) killNowAndThen(done <-chan struct{}) {
 	random := rand.New(rand.NewPCG(w.seed, 2))
-	for {
+	for wait := 6 + random.IntN(10); ; wait = 45 + random.IntN(60) {
 		select {
 		case <-done:
 			return
-		case <-time.After(time.Duration(6+random.IntN(30)) * time.Second):
+		case <-time.After(time.Duration(wait) * time.Second):
 		}
 		if err := w.kill(time.Duration(random.IntN(4)) * time.Second); err != nil {
 			w.note(0, []string{err.Error()})

@@ -1,0 +1,76 @@
+package executor
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/claim"
+	"github.com/benchbatch/benchbatch/planner/ledger"
+)
+
+// TestWhatIsRecoveredCountsUnderItsClaimAlone: a launcher died after it had measured. Another
+// one that has taken its repeat over by then has not created its run yet.
+func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
+	d := batch.Sum([]byte("part"))
+	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: "m"}, Identity: batch.NewIdentity(d, d, d, d, d)}
+	const died = "elsewhere/7/1"
+	for name, test := range map[string]struct {
+		taken  bool
+		state  string
+		status string
+	}{
+		"nobody took it over": {false, "complete", "FINISHED"},
+		"taken over":          {true, "superseded", "KILLED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			join := func(launcher string) *claim.Member {
+				book, err := claim.OpenRecipe(t.Context(), s.client, s.l.ExperimentID(), c.Identity.Recipe, "bench v1")
+				require.NoError(t, err)
+				m, err := book.Join(t.Context(), claim.Options{Launcher: launcher, Gone: func(l string) bool { return l == died }})
+				require.NoError(t, err)
+				return m
+			}
+			take := func(m *claim.Member) claim.Answer {
+				answers, err := m.Claim(t.Context(), claim.Want{Cell: c.Identity.Cell, Slot: 1})
+				require.NoError(t, err)
+				return answers[0]
+			}
+			require.NotNil(t, take(join(died)).Won)
+			e := entry{UUID: "11111111-1111-4111-8111-111111111111", Experiment: s.l.ExperimentID(), Slot: 1, Cell: c, Generation: 1,
+				Labels: labels{"bench", "v1", ""}, Panel: batch.Sum(nil), Tasks: 1, At: time.Now().UTC()}
+			info, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: 1, Name: "evaluation", UUID: e.UUID, At: e.At, Generation: 1, Launcher: died})
+			require.NoError(t, err)
+			e.RunID, e.URI = info.RunID, info.ArtifactURI
+			s.leave(e.UUID, e.RunID, true)
+			require.NoError(t, s.write(e))
+			measured := `{"uuid":"` + e.UUID + `","state":"complete","started":"2026-11-30T10:00:00Z","ended":"2026-11-30T10:00:01Z","artifacts":[]}`
+			require.NoError(t, os.WriteFile(filepath.Join(s.of(e), evaluation.FileMeasured), []byte(measured), 0o600))
+			if test.taken {
+				require.NotNil(t, take(join("another/8/1")).Won)
+			}
+
+			_, err = Recover(t.Context(), s.l, s.State, nil, s.end)
+			require.NoError(t, err)
+			r, err := s.client.GetRun(t.Context(), e.RunID)
+			require.NoError(t, err)
+			assert.Equal(t, test.state, r.Tag(ledger.TagState))
+			assert.Equal(t, test.status, string(r.Info.Status))
+			after := take(join("third/9/1"))
+			if test.taken {
+				require.NotNil(t, after.Held)
+				assert.Equal(t, "another/8/1", after.Held.Launcher)
+				assert.Contains(t, r.Tag(ledger.TagReason), "another/8/1 took its repeat over")
+			} else {
+				assert.Equal(t, e.RunID, after.Done, "the claim has ended with it")
+			}
+		})
+	}
+}
