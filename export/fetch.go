@@ -88,8 +88,8 @@ func (s *source) Read(p []byte) (int, error) {
 
 type onlyWriter struct{ io.Writer }
 
-// writeFile writes a small file, synced.
-func writeFile(path string, data []byte) error {
+// WriteFile writes a small new file below folders that it makes, synced.
+func WriteFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

@@ -232,21 +232,10 @@ func (f *Frozen) checkSlots() error {
 		if _, ok := f.cells[s.Cell]; !ok {
 			return fmt.Errorf("slot %d of %s: cell %q is not in plan.json", s.Slot, s.Variant, s.Cell)
 		}
-		n.Planned++
-		switch s.State {
-		case batch.SlotReused:
-			n.Reused++
-		case batch.SlotDone:
-			n.Done++
-		case batch.SlotFailed:
-			n.Failed++
-		case batch.SlotSkipped:
-			n.Skipped++
-		case batch.SlotNotStarted:
-			n.NotStarted++
-		default:
+		if !s.State.Known() {
 			return fmt.Errorf("slot %d of %s: state %q is not known", s.Slot, s.Variant, s.State)
 		}
+		n.Count(s.State)
 		if s.State == batch.SlotReused || s.State == batch.SlotDone {
 			if counted[s.RunID] == 0 {
 				return fmt.Errorf("slot %d of %s: run %q is not a counted evaluation, or counts twice", s.Slot, s.Variant, s.RunID)

@@ -114,25 +114,9 @@ func newSummarizer(f *Frozen) *summarizer {
 		s.variant[c.Identity.Cell] = v
 	}
 	for _, slot := range f.Result.Slots {
-		count(&s.variant[slot.Cell].Slots, slot.State)
+		s.variant[slot.Cell].Slots.Count(slot.State)
 	}
 	return s
-}
-
-func count(n *batch.Counts, s batch.SlotState) {
-	n.Planned++
-	switch s {
-	case batch.SlotReused:
-		n.Reused++
-	case batch.SlotDone:
-		n.Done++
-	case batch.SlotFailed:
-		n.Failed++
-	case batch.SlotSkipped:
-		n.Skipped++
-	case batch.SlotNotStarted:
-		n.NotStarted++
-	}
 }
 
 // add takes one evaluation, in the result's order.

@@ -120,7 +120,7 @@ func (x *writing) documents() error {
 		docs[3].name, docs[3].data = barePanel, bare
 	}
 	for _, d := range docs {
-		if err := writeFile(filepath.Join(x.dir, d.name), d.data); err != nil {
+		if err := WriteFile(filepath.Join(x.dir, d.name), d.data); err != nil {
 			return err
 		}
 	}
@@ -201,12 +201,12 @@ func (x *writing) seal(ctx context.Context, s *Summary, contents []Content) erro
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(x.dir, fileManifest), data); err != nil {
+	if err := WriteFile(filepath.Join(x.dir, fileManifest), data); err != nil {
 		return err
 	}
 	all := append(slices.Clone(m.Files), FileEntry{Path: fileManifest, Digest: batch.Sum(data)})
 	slices.SortFunc(all, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
-	return writeFile(filepath.Join(x.dir, fileSums), encodeSums(all))
+	return WriteFile(filepath.Join(x.dir, fileSums), encodeSums(all))
 }
 
 // entries are the digests of the files. Those of the evidence were compared with

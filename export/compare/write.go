@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func Write(ctx context.Context, c *Comparison, out string) (string, error) {
 		if err != nil {
 			return err
 		}
-		if err := write(dir, fileManifest, data); err != nil {
+		if err := export.WriteFile(filepath.Join(dir, filepath.FromSlash(fileManifest)), data); err != nil {
 			return err
 		}
 		all := append(slices.Clone(m.Files), export.FileEntry{Path: fileManifest, Digest: batch.Sum(data)})
@@ -44,7 +43,7 @@ func Write(ctx context.Context, c *Comparison, out string) (string, error) {
 		for _, f := range all {
 			fmt.Fprintf(&sums, "%s  %s\n", f.Digest, f.Path)
 		}
-		return write(dir, "SHA256SUMS", []byte(sums.String()))
+		return export.WriteFile(filepath.Join(dir, filepath.FromSlash("SHA256SUMS")), []byte(sums.String()))
 	})
 }
 
@@ -60,7 +59,7 @@ func (c *Comparison) files(dir string) ([]export.Content, error) {
 	var out []export.Content
 	for _, n := range names {
 		if dir != "" {
-			if err := write(dir, n, []byte(files[n])); err != nil {
+			if err := export.WriteFile(filepath.Join(dir, filepath.FromSlash(n)), []byte(files[n])); err != nil {
 				return nil, err
 			}
 		}
@@ -68,21 +67,4 @@ func (c *Comparison) files(dir string) ([]export.Content, error) {
 	}
 	contents, err := c.writeTables(dir)
 	return append(out, contents...), err
-}
-
-// write writes a small file, synced.
-func write(dir, name string, data []byte) error {
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Sync()
 }

@@ -238,20 +238,9 @@ func (s *Synthetic) Freeze() export.Batch {
 }
 
 func (s *Synthetic) count() {
-	n := batch.Counts{Planned: len(s.Result.Slots)}
+	var n batch.Counts
 	for _, slot := range s.Result.Slots {
-		switch slot.State {
-		case batch.SlotReused:
-			n.Reused++
-		case batch.SlotDone:
-			n.Done++
-		case batch.SlotFailed:
-			n.Failed++
-		case batch.SlotSkipped:
-			n.Skipped++
-		case batch.SlotNotStarted:
-			n.NotStarted++
-		}
+		n.Count(slot.State)
 	}
 	s.Result.Counts = n
 }

@@ -12,7 +12,6 @@ package report
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,27 +76,12 @@ func (m *making) Finish(s *export.Summary) ([]export.Content, error) {
 
 func (m *making) file(name, text string) error {
 	if m.dir != "" {
-		if err := write(filepath.Join(m.dir, filepath.FromSlash(name)), text); err != nil {
+		if err := export.WriteFile(filepath.Join(m.dir, filepath.FromSlash(name)), []byte(text)); err != nil {
 			return err
 		}
 	}
 	m.out = append(m.out, export.Content{Output: Name, Path: name, Digest: batch.Sum([]byte(text))})
 	return nil
-}
-
-func write(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // ours are the names of the files that this format has.

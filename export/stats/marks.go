@@ -40,7 +40,7 @@ var codes = [...]struct{ name, words string }{
 	{"too_few_tasks", "too few common tasks"},
 	{"measured_apart", "measured apart"},
 	{"provider_failures_decide", "failures that are not the agent's decide"},
-	{"judge_dependent", "a judge of a variant's own family decides"},
+	{"judge_dependent", "a judge of a variant's own model decides"},
 	{"powerless", "too little power"},
 	{"margin_undeclared", "no margin was declared"},
 	{"unstable_runs", "whole runs differ"},

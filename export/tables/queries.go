@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"embed"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,7 +51,7 @@ func (q questions) Finish(*export.Summary) ([]export.Content, error) {
 			return nil, err
 		}
 		if q.dir != "" {
-			if err := writeSynced(filepath.Join(q.dir, filepath.FromSlash(n)), data); err != nil {
+			if err := export.WriteFile(filepath.Join(q.dir, filepath.FromSlash(n)), data); err != nil {
 				return nil, err
 			}
 		}
@@ -89,19 +88,4 @@ func queryFiles() ([]string, error) {
 	names, err := fs.Glob(queries, "queries/*.sql")
 	slices.Sort(names)
 	return names, err
-}
-
-func writeSynced(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }

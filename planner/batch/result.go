@@ -75,6 +75,15 @@ const (
 	SlotNotStarted SlotState = "not_started"
 )
 
+// Known says whether s is one of the states above.
+func (s SlotState) Known() bool {
+	switch s {
+	case SlotReused, SlotDone, SlotFailed, SlotSkipped, SlotNotStarted:
+		return true
+	}
+	return false
+}
+
 // Slot is one planned repeat of a cell.
 type Slot struct {
 	Variant
