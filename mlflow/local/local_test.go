@@ -187,6 +187,30 @@ func TestDatabaseOfAnotherSchema(t *testing.T) {
 	require.ErrorContains(t, err, "no SQLite database")
 }
 
+// cutWrite writes a database of an older MLflow and ends in the middle of the next write.
+const cutWrite = `
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.executescript("CREATE TABLE alembic_version (version_num TEXT); INSERT INTO alembic_version VALUES ('0584bdc529eb'); CREATE TABLE runs (id TEXT)")
+db.execute("PRAGMA cache_size = 2")
+db.execute("BEGIN")
+for _ in range(2000):
+    db.execute("INSERT INTO runs VALUES (?)", ["x" * 1000])
+os._exit(0)`
+
+// TestAServerThatWasKilledWhileItWrote: its database is read, not refused.
+func TestAServerThatWasKilledWhileItWrote(t *testing.T) {
+	dir, executable := t.TempDir(), mlflowtest.Executable(t, mlflowtest.Newest)
+	database := filepath.Join(dir, "mlflow.db")
+	out, err := exec.Command(filepath.Join(filepath.Dir(executable), "python"), "-c", cutWrite, database).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.FileExists(t, database+"-journal")
+	_, err = local.Start(ctx, local.Options{Dir: dir, Executable: executable})
+	require.ErrorIs(t, err, local.ErrSchema)
+	assert.ErrorContains(t, err, "0584bdc529eb")
+	assert.NoFileExists(t, database+"-journal", "what was half written is rolled back")
+}
+
 func TestNoExecutable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(local.ExecutableVariable, "")

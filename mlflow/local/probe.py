@@ -20,7 +20,9 @@ answer["heads"] = sorted(known - replaced)
 database = sys.argv[1]
 if os.path.exists(database) and os.path.getsize(database) > 0:
     try:
-        db = sqlite3.connect("file:" + database.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=ro", uri=True)
+        # What a server left that was killed in the middle of a write is rolled back, as any server would: who only reads is refused.
+        mode = "rw" if os.path.exists(database + "-journal") else "ro"
+        db = sqlite3.connect("file:" + database.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=" + mode, uri=True)
         tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if "alembic_version" in tables:
             answer["found"] = sorted(row[0] for row in db.execute("SELECT version_num FROM alembic_version"))
