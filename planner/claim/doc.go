@@ -56,7 +56,8 @@
 // The next generation may be claimed when the one before it was released, or when
 // its session left, or when it lapsed: its heartbeat is overdue and was seen
 // unchanged for another half of a lease. So launchers that come back together after the
-// server was away do not rob each other. A launcher that Options.Gone knows to be
+// server was away do not rob each other, nor is one robbed whose heartbeats take half a
+// lease to arrive. A launcher that Options.Gone knows to be
 // dead is not waited for. Done is final, except for a claimant who knows (Want.Past)
 // that the run does not fill its slot: deleted, too old, of another rule.
 //

@@ -193,3 +193,65 @@ func TestJoinOptions(t *testing.T) {
 		require.Error(t, err, "%+v", o)
 	}
 }
+
+// TestALateHeartbeatOnASlowServer: who needs half a lease for each heartbeat, which counts
+// from when it was sent, is overdue now and then, and robbed by nobody.
+func TestALateHeartbeatOnASlowServer(t *testing.T) {
+	w := newTable(t)
+	faults, address := mlflowtest.NewProxy(t, w.url)
+	client := mlflowtest.Client(t, address, impatient)
+	book, err := claim.OpenRecipe(ctx, client, w.experiment, recipe, "x v1")
+	require.NoError(t, err)
+	slow, err := book.Join(ctx, claim.Options{Launcher: "slow"})
+	require.NoError(t, err)
+	other := w.join("other")
+	lease := win(t, slow, want(1))
+	overdue := 0
+	pass := func(d time.Duration) { // the others look all the time
+		for ; d > 0; d -= 5 * time.Second {
+			w.fake.Advance(5 * time.Second)
+			beat(t, other)
+			if lose(t, other, want(1)).Lapsed {
+				overdue++
+			}
+		}
+	}
+	faults.Inject(mlflowtest.Fault{Route: "runs/set-tag", Do: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		pass(claim.DefaultTTL / 2)
+		next.ServeHTTP(rw, r)
+	}})
+	for range 6 {
+		pass(slow.Interval())
+		_, err := client.GetRun(ctx, book.RunID()) // its clock goes on, as a real one does by itself
+		require.NoError(t, err)
+		beat(t, slow)
+		require.NoError(t, lease.Confirm(ctx))
+	}
+	assert.Positive(t, overdue)
+	require.NoError(t, lease.Done(ctx, "run"))
+}
+
+// TestTheServersClockIsSet: forwards, nobody is robbed who sends heartbeats; backwards,
+// a dead launcher is waited for longer, and taken over all the same.
+func TestTheServersClockIsSet(t *testing.T) {
+	for _, by := range []time.Duration{time.Hour, -time.Hour} {
+		w := newTable(t)
+		alive, dead, heir := w.join("alive"), w.join("dead"), w.join("heir")
+		mine := win(t, alive, want(1))
+		win(t, dead, want(2))
+		w.fake.Advance(by)
+		for range 6 {
+			beat(t, heir)
+			lose(t, heir, want(1))
+			beat(t, alive)
+			require.NoError(t, mine.Confirm(ctx), "%v", by)
+			w.fake.Advance(claim.DefaultTTL / 3)
+		}
+		if by < 0 {
+			w.silence(-by, alive, heir)
+		}
+		require.NoError(t, mine.Done(ctx, "run"))
+		taken := win(t, heir, want(2))
+		assert.Equal(t, "dead", taken.Before.Launcher)
+	}
+}
