@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ func NamesOf(variants []batch.Variant, repeats int) Names {
 		}
 	}
 	room := NameWidth - utf8.RuneCountInString(numbered(repeats))
-	a, m, half := longest(agents), longest(models), (room-1)/2
+	a, m := longest(agents), longest(models)
 	switch {
 	case a+1+m <= room:
 		return Names{shorten(agents, a), shorten(models, m)}
@@ -41,12 +42,31 @@ func NamesOf(variants []batch.Variant, repeats int) Names {
 	case len(models) == 1 && len(agents) > 1:
 		return Names{agents: shorten(agents, room)}
 	}
-	short := shorten(agents, max(half, room-1-m))
-	var lengths []string
-	for _, id := range agents {
-		lengths = append(lengths, short[id])
+	// Of all ways to divide the room the one that cuts fewest, the most even one first.
+	var best Names
+	least := -1
+	for off := range room - 2*shortest {
+		width := (room-1)/2 + (off+1)/2*(1-off%2*2)
+		n := Names{models: shorten(models, room-1-width)}
+		n.agents = shorten(agents, room-1-longest(slices.Collect(maps.Values(n.models))))
+		if cut := changed(n.agents)*len(models) + changed(n.models)*len(agents); least < 0 || cut < least {
+			best, least = n, cut
+		}
 	}
-	return Names{short, shorten(models, room-1-longest(lengths))}
+	return best
+}
+
+// shortest is how many characters an id keeps at least where both ids are cut.
+const shortest = 4
+
+func changed(names map[string]string) int {
+	n := 0
+	for id, name := range names {
+		if id != name {
+			n++
+		}
+	}
+	return n
 }
 
 // Of is the name of a repeat: agent, model and number.

@@ -29,6 +29,7 @@ func TestNames(t *testing.T) {
 	}{
 		{[]string{"quick", "careful"}, []string{"m-one", "m-two"}, 2, "quick+m-one · r1", "careful+m-two · r1"},
 		{[]string{"claude-code", "codex"}, []string{"model-a", "model-b"}, 5, "clau…code+model-a · r1", "codex+model-b · r1"},
+		{[]string{"direct", "retriever", "checker"}, []string{"tern-large", "tern-small", "wren-mini"}, 3, "direct+tern-large · r1", "che…er+wren-mini · r1"},
 		{[]string{"only-agent-here"}, []string{"gpt-5-mini-2026-01-01", "gpt-5-nano-2026-01-01"}, 5, "…mini… · r1", "…nano… · r1"},
 		{[]string{"an-agent-with-a-long-name", "another"}, []string{"only"}, 5, "an-agent…ong-name · r1", "another · r1"},
 		{[]string{"one-agent-with-a-long-name"}, []string{"one-model-with-a-long-name"}, 100, "one…ame+one…ame · r1", "one…ame+one…ame · r1"},
