@@ -218,9 +218,12 @@ func (g *grid) out(v batch.Variant) *batch.StandingOut {
 	return nil
 }
 
+// idle is what a repeat waits for while no launcher runs.
+const idle = "nobody is at work"
+
 func (g *grid) waitsFor(model string, all int, running map[string]int, models map[string][]string) string {
 	if all == 0 {
-		return "nobody is at work"
+		return idle
 	}
 	for _, name := range g.standing.Models[model] {
 		q := g.standing.Quotas[name]

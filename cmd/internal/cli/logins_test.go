@@ -87,7 +87,9 @@ func (g *guarded) owns(v mlflowtest.Version) {
 	assert.NotContains(g.t, out, "FAILED")
 	assert.Contains(g.t, out, "through the server's proxy")
 	assert.Contains(g.t, g.done("owner", "gc"), "nothing is RUNNING")
-	assert.Contains(g.t, g.ends(ExitIncomplete, "owner", "status", "latest"), "2 planned = 0 reused + 1 done")
+	out = g.ends(ExitIncomplete, "owner", "status", "latest")
+	assert.Contains(g.t, out, "2 planned = 0 reused + 1 done")
+	assert.Contains(g.t, out, "1  nobody is at work")
 	if v == mlflowtest.Newest {
 		assert.NotEmpty(g.t, g.traces(), "scores are written")
 	}

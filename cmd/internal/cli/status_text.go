@@ -57,7 +57,10 @@ func (c statusCell) remark(frozen bool) string {
 	if c.PutBack > 0 {
 		add(fmt.Sprintf("%d put back", c.PutBack))
 	}
-	if c.WaitsFor != "" {
+	switch {
+	case c.WaitsFor == idle:
+		add(idle)
+	case c.WaitsFor != "":
 		add("behind " + c.WaitsFor)
 	}
 	return text
