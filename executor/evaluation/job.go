@@ -115,6 +115,9 @@ func (j job) write(path string) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
+// Question is the beginning of a task's input as the table shows it: 300 characters, on one line.
+func Question(t batch.Task) string { return cutText(text(t.Input), tableText) }
+
 // text is a task's input as plain text: a JSON string's value, other JSON as it stands.
 func text(v json.RawMessage) string {
 	var s string

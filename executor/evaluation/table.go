@@ -32,7 +32,7 @@ func newTable(s *spec.Spec, outcomes []outcome.Outcome) table {
 	t.Columns = append(t.Columns, rest...)
 	inputs := make(map[string]string, len(s.Tasks))
 	for _, task := range s.Tasks {
-		inputs[task.ID] = cutText(text(task.Input), tableText)
+		inputs[task.ID] = Question(task)
 	}
 	for _, o := range outcomes {
 		t.Data = append(t.Data, row(s, o, judges, inputs[o.Task]))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/spec"
@@ -27,6 +28,8 @@ type hashedPanel struct {
 	TimeoutPolicy string       `json:"timeout_policy"` // fail or missing
 	PassThreshold float64      `json:"pass_threshold"` // a score of at least this passes
 	PassReported  bool         `json:"pass_reported"`  // passed is what the record says
+	// Questions are the beginnings of the tasks' inputs, for tables. All cells have one panel: only the first one that is printed has them.
+	Questions map[string]string `json:"questions,omitempty"`
 }
 
 func hashedPanelOf(r *spec.Resolved) hashedPanel {
@@ -40,6 +43,14 @@ func hashedPanelOf(r *spec.Resolved) hashedPanel {
 	}
 	slices.Sort(p.Tasks)
 	return p
+}
+
+func questionsOf(r *spec.Resolved) map[string]string {
+	out := map[string]string{}
+	for _, t := range r.Spec.Tasks {
+		out[t.ID] = evaluation.Question(t)
+	}
+	return out
 }
 
 func (a *App) hashCommand() *cobra.Command {
@@ -72,6 +83,9 @@ Python has all of it in one call: see mlflow/plugin.`,
 					h.Tags[t.Key] = t.Value
 				}
 				out = append(out, h)
+			}
+			if len(out) > 0 {
+				out[0].Panel.Questions = questionsOf(r)
 			}
 			if len(out) == 0 {
 				return usageError{fmt.Errorf("no cell has agent %q and model %q; see `benchbatch check %s`", agent, model, args[0])}

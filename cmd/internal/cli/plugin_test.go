@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
+	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
 )
 
@@ -197,7 +199,26 @@ func pluginTags(t *testing.T, s *shell, said pluginSaid) {
 	require.Len(t, r.Inputs, 1)
 	for _, ours := range s.runs("tags.`benchbatch.state` = 'complete'") {
 		assert.Equal(t, ours.Inputs, r.Inputs, "one panel, one dataset")
+		assert.Equal(t, s.questions(ours), s.questions(r), "one table")
 	}
+}
+
+// questions are the columns of an evaluation's table, without those of judges, and what it says of its tasks.
+func (s *shell) questions(r mlflow.Run) [][]any {
+	s.t.Helper()
+	b, err := s.client().ReadArtifact(s.t.Context(), r.Info, batch.FileTable, 1<<20)
+	require.NoError(s.t, err)
+	var table struct {
+		Columns []any
+		Data    [][]any
+	}
+	require.NoError(s.t, json.Unmarshal(b, &table))
+	out := [][]any{slices.DeleteFunc(slices.Clone(table.Columns), func(c any) bool { return c == "tone" })}
+	for _, row := range table.Data {
+		out = append(out, []any{row[0], row[slices.Index(table.Columns, any("question"))]})
+	}
+	require.Contains(s.t, out, []any{"T-01", "Where does letter 1 go?"})
+	return out
 }
 
 // pluginPage runs the script of the plugin's README as it stands there.

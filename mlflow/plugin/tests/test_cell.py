@@ -38,20 +38,26 @@ class Choice(unittest.TestCase):
         self.assertEqual(find_cell(hashes=self.file, variant="quick+two").tags["benchbatch.cell"], "two")
         os.environ["BENCHBATCH_VARIANT"] = "quick+one"
         self.assertEqual(find_cell(hashes=self.file).model, "one")
-        self.assertEqual(find_cell(hashes=self.file, variant="quick+two").panel.tasks, {"T-1"})
+        panel = find_cell(hashes=self.file, variant="quick+two").panel
+        self.assertEqual((panel.tasks, panel.questions), ({"T-1"}, {}))
+        first = CELLS[0] | {"panel": PANEL | {"questions": {"T-1": "Why?"}}}
+        self.write([first, CELLS[1]])
+        self.assertEqual(find_cell(hashes=self.file, variant="quick+two").panel.questions, {"T-1": "Why?"})
         self.refused("quick\\+one, quick\\+two", hashes=self.file, variant="quick+three")
         del os.environ["BENCHBATCH_VARIANT"]
         self.refused("set BENCHBATCH_VARIANT: quick\\+one, quick\\+two", hashes=self.file)
         self.write(CELLS[:1])
         self.assertEqual(find_cell(hashes=self.file).model, "one")
         self.write([{"agent": "quick", "model": "one", "tags": {}}])
-        self.refused("KeyError\\('panel'\\)\\): make it again", hashes=self.file)
-        self.refused("No such file or directory: make it with `benchbatch hash", hashes=self.file + ".none")
+        self.refused("KeyError\\('panel'\\): make it with `benchbatch hash", hashes=self.file)
+        self.write([])
+        self.refused("IndexError", hashes=self.file)
+        self.refused("No such file or directory.*: make it with `benchbatch hash", hashes=self.file + ".none")
         self.refused("set BENCHBATCH_SPEC")
 
     def test_by_program(self):
         os.environ["BENCHBATCH"] = self.program
-        self.refused("program is not found: put benchbatch on the PATH", "b.yaml")
+        self.refused("program is not found: put it on the PATH", "b.yaml")
         with open(self.program, "w") as f:
             f.write('#!/bin/sh\necho talk >&2\n[ "$*" = "hash b.yaml --json" ] || { echo wrong >&2; exit 2; }\n')
             f.write(f'exec cat "{self.file}"\n')

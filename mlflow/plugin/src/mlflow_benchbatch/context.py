@@ -1,12 +1,8 @@
 """A run context provider: runs that are started under `BENCHBATCH_SPEC` say so, and can be found."""
 
-from __future__ import annotations
-
 import os
 
 from mlflow.tracking.context.abstract_context import RunContextProvider
-
-_LENGTH = 500  # characters: longer values are cut, never refused
 
 
 class SpecRunContext(RunContextProvider):
@@ -18,13 +14,12 @@ class SpecRunContext(RunContextProvider):
 
     def tags(self) -> dict[str, str]:
         """Give the tags, from `BENCHBATCH_SPEC` and `BENCHBATCH_VARIANT`, which is `AGENT+MODEL`."""
-        agent, plus, model = os.environ.get("BENCHBATCH_VARIANT", "").partition("+")
-        noted = {"benchbatch.spec": os.environ.get("BENCHBATCH_SPEC", "")}
-        if plus:
-            noted |= {"benchbatch.agent": agent, "benchbatch.model": model}
-        return {key: _text(value) for key, value in noted.items() if value}
+        agent, plus, model = _text("BENCHBATCH_VARIANT").partition("+")
+        noted = {"benchbatch.spec": _text("BENCHBATCH_SPEC"), "benchbatch.model": model}
+        noted["benchbatch.agent"] = agent if plus else ""
+        return {key: value for key, value in noted.items() if value}
 
 
-def _text(value: str) -> str:
-    """Make text that any server stores: bytes that are not UTF-8 could fail the run."""
-    return value.encode("utf-8", "replace").decode("utf-8")[:_LENGTH]
+def _text(name: str) -> str:
+    """Read text that any server stores: bytes that are not UTF-8, or too many, could fail the run."""
+    return os.environ.get(name, "").encode("utf-8", "replace").decode("utf-8")[:500]

@@ -1,7 +1,5 @@
 """What people look at: metrics and the table of outcomes, by the names of benchbatch's own runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -11,21 +9,21 @@ from .cell import Panel
 from .record import STATES, Outcome
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")  # of a judge that has a metric of its own
-_TEXT = 300  # characters of a text that the table shows
+_FIRST = ["task", "score", "passed"]
+_LAST = ["state", "attempt", "cost_usd", "tokens_in", "tokens_out", "duration_s", "error", "question"]
 
 
 def metrics(outcomes: list[Outcome], panel: Panel, wall_s: float | None) -> dict[str, float]:
     """Give metrics in their one order, rounded to 6 digits, in USD and seconds; what is unknown is left out."""
     rows, votes = [o.row for o in outcomes], [v for o in outcomes for v in o.row.get("judges", [])]
-    scores = _known([o.score for o in outcomes])
+    scores, passes = [o.score for o in outcomes], [o.passes(panel) for o in outcomes]
     costs = [r.get("cost_usd") for r in rows]
     costs += [v.get("cost_usd") for v in votes if "cost_usd" in v or v.get("kind") == "model"]
-    cost, unknown = _sum(costs), costs.count(None)
-    if not cost and unknown:  # zeros beside unknown costs tell nothing
-        cost = None
-    values = {"score": _mean(scores), "pass_fraction": _mean([o.passes(panel) for o in outcomes])}
-    values |= {"coverage": len(scores) / len(outcomes), "cost_usd": cost, "cost_unknown": unknown}
-    values["cost_worst_usd"] = None if cost is None else cost + unknown * max(_known(costs))
+    unknown = costs.count(None)
+    values = {"score": _mean(scores), "pass_fraction": _mean(passes), "coverage": len(_known(scores)) / len(outcomes)}
+    cost = _sum(costs) or (None if unknown else 0.0)  # zeros beside unknown costs tell nothing
+    worst = None if cost is None else cost + unknown * max(_known(costs))
+    values |= {"cost_usd": cost, "cost_unknown": unknown, "cost_worst_usd": worst}
     for kind in ("input", "cache_read", "cache_write", "output"):
         values[f"tokens/{kind}"] = _sum([r.get("tokens", {}).get(kind) for r in rows])
     values |= {"wall_s": wall_s, "wait_s": _sum([r.get("wait_s") for r in rows])}
@@ -37,16 +35,17 @@ def metrics(outcomes: list[Outcome], panel: Panel, wall_s: float | None) -> dict
 
 def table(outcomes: list[Outcome], panel: Panel) -> bytes:
     """Give `outcomes_table.json` in the split form of pandas, which MLflow's UI shows and compares across runs."""
-    judges = _judges(outcomes)
-    columns = ["task", "score", "passed", *(f"judge/{j}"[:80] for j in judges)]
-    columns += ["state", "cost_usd", "tokens_in", "tokens_out", "duration_s", "error"]
-    data = []
+    judges, data = _judges(outcomes), []
+    named = [f"judge/{j}" if j in _FIRST + _LAST else j for j in judges]
     for o in outcomes:
         votes = {v["name"]: v.get("score") for v in o.row.get("judges", [])}
-        tokens, message = o.row.get("tokens", {}), o.row.get("error", {}).get("message", "")
-        data.append([o.row["task"], o.score, o.passes(panel), *(votes.get(j) for j in judges), o.state])
-        data[-1] += [o.row.get("cost_usd"), tokens.get("input"), tokens.get("output"), o.row.get("duration_s")]
-        data[-1].append(message[:_TEXT])
+        row = {"task": o.row["task"], "score": o.score, "passed": o.passes(panel), "state": o.state}
+        row |= {key: o.row.get(key) for key in ("attempt", "cost_usd", "duration_s")}
+        row |= {f"tokens_{way}": o.row.get("tokens", {}).get(f"{way}put") for way in ("in", "out")}
+        row["error"] = o.row.get("error", {}).get("message", "")[:300]
+        row["question"] = panel.questions.get(o.row["task"], "")
+        data.append([row[c] for c in _FIRST] + [votes.get(j) for j in judges] + [row[c] for c in _LAST])
+    columns = _FIRST + [j[:80] for j in named] + _LAST
     return json.dumps({"columns": columns, "data": data}, ensure_ascii=False).encode()
 
 
