@@ -60,12 +60,12 @@ func (w *world) try(t *testing.T, n int) bool {
 	return t.Run(fmt.Sprint("batch ", n), func(t *testing.T) {
 		begin := time.Now()
 		b := newTrial(t, w, n)
-		b.storm(25 * time.Second)
+		b.storm(90 * time.Second)
 		w.calm.RLock()
 		defer w.calm.RUnlock()
 		stormed := time.Now()
 		wrong := b.judge(context.Background())
-		w.note(n, wrong)
+		w.note(b.name, wrong)
 		if len(wrong) == 0 {
 			require.NoError(t, os.RemoveAll(b.dir))
 		} else {

@@ -9,13 +9,13 @@ import (
 
 // Facts is all that is known of one batch when it is over.
 type Facts struct {
-	Works   []Work               // from the runner's own log
-	Killed  map[int]time.Time    // runners that the test killed, by process id, just before it did
-	Lives   map[string]*Life     // processes of launchers, by the name that their runners tell
-	Lease   time.Duration        // of their claims
-	Quotas  []Quota              // in the spec
-	Ceiling float64              // USD, of the batch; 0 = none
-	Logged  map[string]Evaluated // what MLflow has, by UUID
+	Works   []Work                // from the runner's own log
+	Killed  map[Process]time.Time // runners that the test killed, just before it did
+	Lives   map[string]*Life      // processes of launchers, by the name that their runners tell
+	Lease   time.Duration         // of their claims
+	Quotas  []Quota               // in the spec
+	Ceiling float64               // USD, of the batch; 0 = none
+	Logged  map[string]Evaluated  // what MLflow has, by UUID
 }
 
 // Life is one process of a launcher.
@@ -67,7 +67,7 @@ type evaluation struct {
 // nobody knows.
 func (f *Facts) over(w Work) time.Time {
 	var out time.Time
-	for _, t := range []time.Time{w.Over, f.Killed[w.PID], f.life(w.Launcher).Killed} {
+	for _, t := range []time.Time{w.Over, f.Killed[w.Process()], f.life(w.Launcher).Killed} {
 		if !t.IsZero() && (out.IsZero() || t.Before(out)) {
 			out = t
 		}
@@ -164,10 +164,10 @@ func (f *Facts) crowded(q Quota) (out []string) {
 	slices.SortStableFunc(events, func(a, b event) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(boolInt(a.begin), boolInt(b.begin)))
 	})
-	running := map[int]Work{}
+	running := map[Process]Work{}
 	for _, e := range events {
 		if !e.begin {
-			delete(running, e.work.PID)
+			delete(running, e.work.Process())
 			continue
 		}
 		for _, other := range running {
@@ -175,7 +175,7 @@ func (f *Facts) crowded(q Quota) (out []string) {
 				out = append(out, fmt.Sprintf("quota %s is exclusive, but %s ran (%s) when %s started (%s)", q.Name, other.Model, other.Launcher, e.work.Model, e.work.Launcher))
 			}
 		}
-		running[e.work.PID] = e.work
+		running[e.work.Process()] = e.work
 		if q.AtOnce > 0 && len(running) > q.AtOnce {
 			out = append(out, fmt.Sprintf("quota %s lets %d run at once, but %d did when %s #%d was started by %s", q.Name, q.AtOnce, len(running), e.work.Cell, e.work.Slot, e.work.Launcher))
 		}

@@ -25,7 +25,7 @@ func work(uuid, launcher, model string, slot, from, to int) chaos.Work {
 func quiet() *chaos.Facts {
 	f := &chaos.Facts{
 		Works:  []chaos.Work{work("u1", "a", "m-a", 1, 0, 5), work("u2", "b", "m-b", 1, 1, 4), work("u3", "a", "m-a", 2, 6, 9)},
-		Killed: map[int]time.Time{}, Lives: map[string]*chaos.Life{"a": {}, "b": {}}, Lease: 6 * time.Second, Ceiling: 0.09,
+		Killed: map[chaos.Process]time.Time{}, Lives: map[string]*chaos.Life{"a": {}, "b": {}}, Lease: 6 * time.Second, Ceiling: 0.09,
 		Quotas: []chaos.Quota{{Name: "pool", Models: []string{"m-a", "m-b"}, AtOnce: 2}, {Name: "engine", Models: []string{"m-c", "m-d"}, Exclusive: true}},
 		Logged: map[string]chaos.Evaluated{},
 	}
@@ -57,7 +57,7 @@ func TestViolations(t *testing.T) {
 	}{
 		"three at once": {func(f *chaos.Facts) { add(f, work("u4", "b", "m-b", 2, 2, 3)) }, "quota pool lets 2 run at once, but 3 did"},
 		"three at once, one of them killed before": {func(f *chaos.Facts) {
-			f.Works[1].Over, f.Killed[f.Works[1].PID] = time.Time{}, at(2)
+			f.Works[1].Over, f.Killed[f.Works[1].Process()] = time.Time{}, at(2)
 			f.Works[1].Succeeded = false
 			add(f, work("u4", "b", "m-b", 2, 3, 4))
 		}, ""},

@@ -26,6 +26,15 @@ type Work struct {
 	Told      float64 // USD, of the rows that it has handed over
 }
 
+// Process names a process of the runner. Its number alone may be used again.
+type Process struct {
+	UUID string // of the evaluation
+	PID  int
+}
+
+// Process names it.
+func (w Work) Process() Process { return Process{w.UUID, w.PID} }
+
 // line is what the runner writes: one word of one process.
 type line struct {
 	Word     string  `json:"word"` // start, paid, told, end
@@ -52,11 +61,7 @@ func ReadLog(name string) ([]Work, error) {
 		return nil, err
 	}
 	b = b[:bytes.LastIndexByte(b, '\n')+1]
-	type process struct {
-		uuid string
-		pid  int
-	}
-	at := map[process]int{}
+	at := map[Process]int{}
 	var all []Work
 	for i, text := range bytes.Split(bytes.TrimSpace(b), []byte("\n")) {
 		if len(text) == 0 {
@@ -66,7 +71,7 @@ func ReadLog(name string) ([]Work, error) {
 		if err := json.Unmarshal(text, &l); err != nil {
 			return nil, fmt.Errorf("%s:%d: %.80q is no line of the runner: %w", name, i+1, text, err)
 		}
-		p := process{l.UUID, l.PID}
+		p := Process{l.UUID, l.PID}
 		if l.Word == "start" {
 			at[p] = len(all)
 			all = append(all, Work{UUID: l.UUID, Cell: l.Agent + "+" + l.Model, Model: l.Model, Slot: l.Slot, Attempt: l.Attempt,

@@ -35,7 +35,7 @@ type trial struct {
 
 	mu     sync.Mutex
 	lives  map[string]*chaos.Life
-	killed map[int]time.Time
+	killed map[chaos.Process]time.Time
 }
 
 // tight is a ceiling that pays for some two thirds of a batch. Every third batch has it.
@@ -45,7 +45,7 @@ func newTrial(t *testing.T, w *world, n int) *trial {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("chaos-%d-%d-", w.seed, n))
 	require.NoError(t, err)
 	b := &trial{t: t, world: w, n: n, dir: dir, name: fmt.Sprintf("chaos-%d-%d", w.seed, n), ceiling: 100,
-		random: rand.New(rand.NewPCG(w.seed, uint64(n)+100)), lives: map[string]*chaos.Life{}, killed: map[int]time.Time{}}
+		random: rand.New(rand.NewPCG(w.seed, uint64(n)+100)), lives: map[string]*chaos.Life{}, killed: map[chaos.Process]time.Time{}}
 	b.log = filepath.Join(b.dir, "log")
 	if n%3 == 2 {
 		b.ceiling = tight
@@ -143,7 +143,7 @@ func (b *trial) act(over time.Time, done <-chan struct{}) {
 			acts.Go(func() { l.starve(d) })
 		default:
 			if err := b.proxy.Refuse(d / 2); err != nil {
-				b.world.note(b.n, []string{err.Error()})
+				b.world.note(b.name, []string{err.Error()})
 				return
 			}
 		}
@@ -153,7 +153,7 @@ func (b *trial) act(over time.Time, done <-chan struct{}) {
 func (b *trial) works() []chaos.Work {
 	works, err := chaos.ReadLog(b.log)
 	if err != nil {
-		b.world.note(b.n, []string{err.Error()})
+		b.world.note(b.name, []string{err.Error()})
 	}
 	return works
 }
@@ -173,7 +173,7 @@ func (b *trial) killRunner() {
 	now := time.Now()
 	if b.isRunner(w) && syscall.Kill(-w.PID, syscall.SIGKILL) == nil {
 		b.mu.Lock()
-		b.killed[w.PID] = now
+		b.killed[w.Process()] = now
 		b.mu.Unlock()
 		b.world.faults.Add("runner killed")
 	}

@@ -91,7 +91,7 @@ func (w *world) killNowAndThen(done <-chan struct{}) {
 		case <-time.After(time.Duration(wait) * time.Second):
 		}
 		if err := w.kill(time.Duration(random.IntN(4)) * time.Second); err != nil {
-			w.note(0, []string{err.Error()})
+			w.note("MLflow", []string{err.Error()})
 			return
 		}
 	}
@@ -110,12 +110,12 @@ func (w *world) next() int {
 	return w.batches - 1
 }
 
-// note keeps what a batch came to.
-func (w *world) note(batch int, violations []string) {
+// note keeps what was wrong with a batch, or with the world.
+func (w *world) note(with string, violations []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, v := range violations {
-		w.t.Logf("VIOLATION in batch %d: %s", batch, v)
-		w.violations = append(w.violations, fmt.Sprintf("batch %d: %s", batch, v))
+		w.t.Logf("VIOLATION, %s: %s", with, v)
+		w.violations = append(w.violations, with+": "+v)
 	}
 }
