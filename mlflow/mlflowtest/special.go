@@ -95,12 +95,15 @@ with sqlite3.connect("logins.db", timeout=60) as db:
 	require.NoError(t, err, string(out))
 }
 
-// Grant gives a user a permission on an experiment, as EDIT.
+// Grant gives a user a permission on an experiment, as EDIT, or NO_PERMISSIONS in place of what all have.
 func (s *Special) Grant(t testing.TB, experimentID, user, permission string) {
 	t.Helper()
 	if s.version == Oldest {
 		s.post(t, "2.0", "experiments/permissions/create", fmt.Sprintf(`{"experiment_id":%q,"username":%q,"permission":%q}`, experimentID, user, permission))
 		return
+	}
+	if permission == "NO_PERMISSIONS" {
+		permission = "DENY" // its name of today
 	}
 	s.post(t, "3.0", "users/permissions/grant", fmt.Sprintf(`{"resource_type":"experiment","resource_id":%q,"username":%q,"permission":%q}`, experimentID, user, permission))
 }

@@ -23,7 +23,7 @@ type guarded struct {
 	said   strings.Builder // by all commands
 }
 
-var passwords = map[string]string{"owner": "opens-4711-the-door", "editor": "edits-4712-the-text", "reader": "reads-4713-the-book"}
+var passwords = map[string]string{"owner": "opens-4711-the-door", "editor": "edits-4712-the-text", "reader": "reads-4713-the-book", "outsider": "waits-4714-outside"}
 
 // do runs a command as a user; "" = who does not log in.
 func (g *guarded) do(user string, args ...string) said {
@@ -99,6 +99,10 @@ func (g *guarded) owns(v mlflowtest.Version) {
 func (g *guarded) reads() {
 	assert.Contains(g.t, g.done("reader", "plan", g.spec), "2 planned = 0 reused + 1 done + 1 missing")
 	assert.Contains(g.t, g.ends(ExitIncomplete, "reader", "status", g.spec), "1 done")
+	g.server.Grant(g.t, g.experiment(), "outsider", "NO_PERMISSIONS")
+	for _, command := range []string{"plan", "run"} { // what can't be read is never taken for nothing
+		g.refused([]string{`user "outsider": Permission denied`, "READ permission on the experiment"}, "outsider", command, g.spec)
+	}
 	assert.Contains(g.t, g.done("reader", "open"), g.server.Address+"/#/experiments/")
 	before := len(g.runs(""))
 	for _, spec := range []string{"as it is", "more repeats"} {
@@ -138,7 +142,7 @@ func (g *guarded) edits() {
 }
 
 func (g *guarded) strangers() {
-	passwords["stranger"] = "guesses-4714"
+	passwords["stranger"] = "guesses-4715"
 	defer delete(passwords, "stranger")
 	for user, says := range map[string]string{"stranger": `user "stranger"`, "": "nobody is logged in"} {
 		for _, args := range [][]string{{"plan", g.spec}, {"run", g.spec}, {"status"}, {"export", "latest"}, {"doctor"}} {
