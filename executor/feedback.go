@@ -22,26 +22,45 @@ func (r *runner) readFeedback(ctx context.Context, p *planner.Plan, result *batc
 	if s.Traces == spec.TracesNone || s.Traces == "" {
 		return nil, nil
 	}
-	said, n, err := r.Ledger.ReadAssessments(ctx, tracedRuns(p, result), traces.Ours)
+	red := evaluation.NewRedactor(s, r.Lookup, r.MLflowEnv)
+	f, lines, err := feedbackOf(ctx, r.Ledger, tracedRuns(p, result), red)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, mlflow.ErrUnreachable)) {
 		return nil, err
 	}
-	red := evaluation.NewRedactor(s, r.Lookup, r.MLflowEnv)
-	for i := range said {
-		red.Assessment(&said[i])
-	}
-	f, lines, failed := batch.NewFeedback(time.Now(), n, said)
-	if failed != nil {
-		return nil, failed
-	}
 	if err != nil {
-		f.Unread = red.Text(err.Error())
+		why := red.Text(err.Error())
+		if f, _, err = batch.NewFeedback(time.Now(), 0, nil); err != nil {
+			return nil, err
+		}
+		f.Unread = why
 	}
 	result.Feedback = f
 	if f.Rows == 0 {
 		return nil, nil
 	}
 	return []ledger.Document{{Name: batch.FileFeedback, Body: lines}}, nil
+}
+
+// FeedbackOn reads what people say now of the evaluations of a frozen batch, with the lines of
+// its feedback.jsonl. Secrets are redacted as far as lookup knows those that the spec names.
+func FeedbackOn(ctx context.Context, l *ledger.Ledger, p ledger.Parent, result *batch.Result, s *spec.Spec, lookup func(string) (string, bool)) (*batch.Feedback, []byte, error) {
+	runs, err := l.Traced(ctx, p, result.Evaluations)
+	if err != nil {
+		return nil, nil, err
+	}
+	return feedbackOf(ctx, l, runs, evaluation.NewRedactor(s, lookup, nil))
+}
+
+func feedbackOf(ctx context.Context, l *ledger.Ledger, runs []ledger.TracedRun, red *evaluation.Redactor) (*batch.Feedback, []byte, error) {
+	asOf := time.Now() // what was said before is there, what is said meanwhile may be
+	said, n, err := l.ReadAssessments(ctx, runs, traces.Ours)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range said {
+		red.Assessment(&said[i])
+	}
+	return batch.NewFeedback(asOf, n, said)
 }
 
 // tracedRuns are the result's evaluations with the experiments that they stand in.

@@ -29,6 +29,8 @@ type RowsReader interface {
 	Output
 	// Tasks are the panel's, in its order.
 	Tasks(ctx context.Context, dir string) ([]Task, error)
+	// Feedback is what people said, in the order of feedback.jsonl.
+	Feedback(ctx context.Context, dir string) ([]batch.Assessment, error)
 	// Rows starts to read the evidence. reported says that passing is what runners reported.
 	Rows(ctx context.Context, dir string, reported bool) (Rows, error)
 }
@@ -73,6 +75,12 @@ func OpenFolder(ctx context.Context, dir string, tables RowsReader) (*Folder, er
 	if err == nil {
 		err = f.Frozen.setTasks(tasks)
 	}
+	if err == nil {
+		var said []batch.Assessment
+		if said, err = tables.Feedback(ctx, dir); err == nil {
+			err = f.Frozen.setSaid(said)
+		}
+	}
 	if err != nil {
 		return nil, f.damaged(err)
 	}
@@ -92,8 +100,7 @@ func (f *Folder) documents() (*Frozen, error) {
 		}
 		*d.data = data
 	}
-	m := f.Manifest
-	return decodeFrozen(b, Options{Withhold: m.Withheld, Provisional: m.Provisional, Supersedes: m.Supersedes, Tool: m.Tool}, true)
+	return decodeFrozen(b, f.Manifest.options(), true)
 }
 
 func (f *Folder) open(ctx context.Context) (Rows, error) {

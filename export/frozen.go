@@ -19,6 +19,8 @@ type Batch struct {
 	ResultJSON []byte
 	SpecYAML   []byte
 	PanelJSONL []byte
+	// FeedbackJSONL is what people said, as Result.Feedback or Options.Feedback counts it.
+	FeedbackJSONL []byte
 	// Fetch opens one artifact of one evaluation. It is called by several
 	// goroutines at once; the reader is closed by the caller.
 	Fetch func(ctx context.Context, ev batch.Evaluation, a batch.Artifact) (io.ReadCloser, error)
@@ -32,13 +34,15 @@ const (
 
 // Options of Write.
 type Options struct {
-	Out         string   // parent folder, made if absent; "" = the current one
-	Workers     int      // evaluations read at once; 0 = 4
-	Withhold    []string // WithholdRaw, WithholdInputs
-	Provisional bool     // the batch was not frozen: evidence may be missing
-	Supersedes  string   // name of the folder that this one replaces; "" = none
-	Tool        string   // version of benchbatch that writes
-	Outputs     []Output // what to make besides the evidence
+	Out         string      // parent folder, made if absent; "" = the current one
+	Workers     int         // evaluations read at once; 0 = 4
+	Withhold    []string    // WithholdRaw, WithholdInputs
+	Provisional bool        // the batch was not frozen: evidence may be missing
+	Supersedes  *Superseded // the folder that this one replaces; nil = none
+	Tool        string      // version of benchbatch that writes
+	// Feedback was read again after the freeze, and takes the place of the frozen one; nil = it was not.
+	Feedback *batch.Feedback
+	Outputs  []Output // what to make besides the evidence
 	// Progress is told how many evaluations are read; calls do not overlap. nil = not wanted.
 	Progress func(done, total int)
 	// Summarized is given what the outputs were made from, once. nil = not wanted.
@@ -53,8 +57,9 @@ type Frozen struct {
 	Tasks       []Task // panel order
 	Withheld    []string
 	Provisional bool
-	Supersedes  string
-	Tool        string // version of benchbatch that writes the folder
+	Supersedes  *Superseded
+	Feedback    *Feedback // nil = nobody was asked: the evaluations have no traces
+	Tool        string    // version of benchbatch that writes the folder
 	// ResultDigest is that of result.json: the tag benchbatch.result of the parent run.
 	ResultDigest batch.Digest
 	// PostHoc says that another decision rule is used than the frozen one; nil = the
@@ -139,6 +144,9 @@ func decodeFrozen(b Batch, o Options, bare bool) (*Frozen, error) {
 	}
 	if b.PanelJSONL != nil && len(tasks) != f.Plan.Panel.Tasks {
 		return nil, &InputError{batch.FilePanel, fmt.Errorf("%d tasks, plan.json has %d", len(tasks), f.Plan.Panel.Tasks)}
+	}
+	if err := f.setFeedback(b.FeedbackJSONL, o.Feedback, bare && b.FeedbackJSONL == nil); err != nil {
+		return nil, err
 	}
 	f.secrets = scanDocuments(f, b)
 	return f, f.setTasks(tasks)

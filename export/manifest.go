@@ -30,7 +30,7 @@ type Manifest struct {
 	Question    string            `json:"question,omitempty"`
 	Draft       bool              `json:"draft"`
 	Provisional bool              `json:"provisional"` // the batch was not frozen
-	Supersedes  string            `json:"supersedes,omitempty"`
+	Supersedes  *Superseded       `json:"supersedes,omitempty"`
 	Withheld    []string          `json:"withheld"`
 
 	Batch      string       `json:"batch"` // run id of the parent
@@ -41,11 +41,12 @@ type Manifest struct {
 	PlanTool   string       `json:"plan_tool"`
 	ResultTool string       `json:"result_tool"`
 
-	Counts   batch.Counts   `json:"counts"`            // of planned repeats; they add up
-	Evals    EvalCounts     `json:"evaluations"`       // of runs; they add up
-	Outcomes OutcomeCounts  `json:"outcomes"`          // of counted evaluations; they add up
-	Ignored  map[string]int `json:"ignored,omitempty"` // runs of this recipe that do not count, by reason
-	Reasons  map[string]int `json:"reasons,omitempty"` // why planned repeats failed, were skipped or not started
+	Feedback *Feedback      `json:"feedback,omitempty"` // what people had said, and when it was read
+	Counts   batch.Counts   `json:"counts"`             // of planned repeats; they add up
+	Evals    EvalCounts     `json:"evaluations"`        // of runs; they add up
+	Outcomes OutcomeCounts  `json:"outcomes"`           // of counted evaluations; they add up
+	Ignored  map[string]int `json:"ignored,omitempty"`  // runs of this recipe that do not count, by reason
+	Reasons  map[string]int `json:"reasons,omitempty"`  // why planned repeats failed, were skipped or not started
 
 	Missing []MissingFile `json:"missing"` // what the folder does not hold, and why
 	Secrets SecretScan    `json:"secrets"`
@@ -113,11 +114,11 @@ const stamp = "2006-01-02T15:04:05.000Z"
 
 func newManifest(f *Frozen, s *Summary, outputs []Output) *Manifest {
 	p, r := &f.Plan, &f.Result
-	m := &Manifest{Schema: ManifestSchema, Tool: f.Tool, Formats: map[string]int{}, Writers: writers(), Name: r.Name,
+	m := &Manifest{Schema: ManifestSchema, Tool: f.Tool, Formats: map[string]int{}, Writers: writers(), Name: f.Name(),
 		Benchmark: p.Benchmark, Version: p.Version, Question: p.Question, Draft: p.Draft, Provisional: f.Provisional,
 		Supersedes: f.Supersedes, Withheld: append([]string{}, f.Withheld...), Batch: r.Batch, Key: r.Key, Decision: p.DecisionDigest,
 		Started: r.Started.UTC().Format(stamp), Frozen: r.Frozen.UTC().Format(stamp), PlanTool: p.Tool, ResultTool: r.Tool,
-		Counts: r.Counts, Missing: missingFiles(f, s), Secrets: newSecretScan(s.Secrets), Digests: digestNotes}
+		Feedback: f.Feedback, Counts: r.Counts, Missing: missingFiles(f, s), Secrets: newSecretScan(s.Secrets), Digests: digestNotes}
 	for _, o := range outputs {
 		name, version := o.Format()
 		m.Formats[name] = version
@@ -179,6 +180,9 @@ func missingFiles(f *Frozen, s *Summary) []MissingFile {
 	list := []MissingFile{}
 	if f.Withholds(WithholdRaw) || f.Withholds(WithholdInputs) {
 		list = append(list, MissingFile{File: panelPath, Reason: ReasonWithheld, Digest: f.Result.Panel})
+	}
+	if f.Withholds(WithholdRaw) && f.Feedback != nil && f.Feedback.Rows > 0 {
+		list = append(list, MissingFile{File: feedbackPath, Reason: ReasonWithheld, Digest: f.Feedback.Digest, Size: f.Feedback.Size})
 	}
 	for i := range s.Evaluations {
 		e := &s.Evaluations[i]
@@ -276,4 +280,17 @@ func writers() map[string]string {
 		}
 	}
 	return out
+}
+
+// again is the feedback of a folder that was read after the freeze; nil = it has the frozen one, or none.
+func (m *Manifest) again() *batch.Feedback {
+	if m.Feedback == nil || !m.Feedback.Refreshed {
+		return nil
+	}
+	return &m.Feedback.Feedback
+}
+
+// options are those with which the folder says that it was written.
+func (m *Manifest) options() Options {
+	return Options{Withhold: m.Withheld, Provisional: m.Provisional, Supersedes: m.Supersedes, Tool: m.Tool, Feedback: m.again()}
 }

@@ -149,7 +149,7 @@ func TestExists(t *testing.T) {
 	assert.Equal(t, dir, again)
 
 	var exists *export.ExistsError
-	_, err = in(export.Options{Supersedes: "another"})
+	_, err = in(export.Options{Supersedes: &export.Superseded{Folder: "another"}})
 	require.ErrorAs(t, err, &exists)
 	assert.Empty(t, exists.Tool, "the folder differs by more than who wrote it")
 	require.NoError(t, verify(t, dir).Err())

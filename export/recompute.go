@@ -15,9 +15,8 @@ import (
 
 // recompute makes everything again from the raw evidence and compares it.
 func (v *verifying) recompute(ctx context.Context, outputs []Output) error {
-	m := v.r.Manifest
 	docs, bare := v.batch()
-	f, err := decodeFrozen(docs, Options{Withhold: m.Withheld, Provisional: m.Provisional, Supersedes: m.Supersedes, Tool: m.Tool}, bare)
+	f, err := decodeFrozen(docs, v.r.Manifest.options(), bare)
 	if err != nil {
 		return v.refuseDocuments(err)
 	}
@@ -78,6 +77,9 @@ func (v *verifying) unexplained(f *Frozen, made []Content) {
 		known[barePanel] = true
 	default:
 		known[panelPath] = true
+	}
+	if f.hasFeedback() {
+		known[feedbackPath] = true
 	}
 	for _, e := range f.Result.Evaluations {
 		for _, a := range e.Artifacts {

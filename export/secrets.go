@@ -28,7 +28,7 @@ type SecretHit struct {
 }
 
 // scanNote stands in the manifest: what the scan is, and what it is not.
-const scanNote = "a pattern scan of plan.json, result.json, spec.yaml, the panel, outcomes.jsonl and attempts.jsonl for well-known shapes of keys and tokens; " +
+const scanNote = "a pattern scan of plan.json, result.json, spec.yaml, the panel, feedback.jsonl, outcomes.jsonl and attempts.jsonl for well-known shapes of keys and tokens; " +
 	"bundles are not opened, and a secret of another shape is not found"
 
 func newSecretScan(hits []SecretHit) SecretScan {
@@ -229,6 +229,9 @@ func scanDocuments(f *Frozen, b Batch) []SecretHit {
 	hits = append(hits, scanBytes(b.SpecYAML, batch.FileSpec)...)
 	if len(f.Withheld) == 0 {
 		hits = append(hits, scanBytes(b.PanelJSONL, panelPath)...)
+	}
+	if f.hasFeedback() {
+		hits = append(hits, scanBytes(b.FeedbackJSONL, feedbackPath)...)
 	}
 	return hits
 }

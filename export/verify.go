@@ -225,6 +225,9 @@ func (v *verifying) mentionMissing() {
 	if withheld > 0 {
 		v.note("%d %s withheld (%v): their digests are in manifest.json and could not be compared", withheld, plural(withheld, "file"), m.Withheld)
 	}
+	if f := m.again(); f != nil {
+		v.note("what people said was read again on %s, after the freeze: its digest is this folder's own, and the SHA-256 of result.json does not cover it", f.AsOf.UTC().Format(stamp))
+	}
 	if m.Provisional {
 		v.note("the batch was not frozen: this folder is provisional")
 	}
@@ -354,6 +357,9 @@ func (v *verifying) document(name string) []byte {
 func (v *verifying) batch() (b Batch, bare bool) {
 	b = Batch{PlanJSON: v.document(batch.FilePlan), ResultJSON: v.document(batch.FileResult), SpecYAML: v.document(batch.FileSpec)}
 	withheld := v.r.Manifest.Withheld
+	if f := v.r.Manifest.Feedback; f != nil && f.Rows > 0 && !slices.Contains(withheld, WithholdRaw) {
+		b.FeedbackJSONL = v.document(feedbackPath)
+	}
 	switch {
 	case slices.Contains(withheld, WithholdRaw):
 		return b, true

@@ -29,7 +29,7 @@ func Write(ctx context.Context, b Batch, o Options) (string, error) {
 		return "", err
 	}
 	x := &writing{b: b, o: o, f: f}
-	target, err := Publish(ctx, o.Out, f.Result.Name, func(dir string) error {
+	target, err := Publish(ctx, o.Out, f.Name(), func(dir string) error {
 		x.dir = dir
 		return x.make(ctx)
 	})
@@ -118,6 +118,10 @@ func (x *writing) documents() error {
 			return err
 		}
 		docs[3].name, docs[3].data = barePanel, bare
+	}
+	if x.f.hasFeedback() {
+		docs = append(docs, docs[3])
+		docs[4].name, docs[4].data = feedbackPath, x.b.FeedbackJSONL
 	}
 	for _, d := range docs {
 		if err := WriteFile(filepath.Join(x.dir, d.name), d.data); err != nil {

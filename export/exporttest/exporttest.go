@@ -45,8 +45,10 @@ type Synthetic struct {
 	Tasks  []batch.Task
 	// Files are the artifacts by run id and name.
 	Files map[string]map[string][]byte
-	rnd   *rand.Rand
-	disk  map[string][]batch.Artifact // of Shape.Dir, by run id
+	// Said is what people said; nil = nobody was asked, or said anything.
+	Said []batch.Assessment
+	rnd  *rand.Rand
+	disk map[string][]batch.Artifact // of Shape.Dir, by run id
 }
 
 // Start is when every synthetic batch began.
@@ -223,6 +225,11 @@ func (s *Synthetic) Freeze() export.Batch {
 	}
 	s.Plan.Panel.Digest, s.Plan.SpecDigest = batch.Sum(b.PanelJSONL), batch.Sum(b.SpecYAML)
 	b.PlanJSON = encode(s.Plan)
+	if s.Said != nil {
+		var err error
+		s.Result.Feedback, b.FeedbackJSONL, err = batch.NewFeedback(s.Result.Frozen, 4*len(s.Said), slices.Clone(s.Said))
+		must(err)
+	}
 	s.Result.Plan, s.Result.Spec, s.Result.Panel = batch.Sum(b.PlanJSON), batch.Sum(b.SpecYAML), batch.Sum(b.PanelJSONL)
 	s.count()
 	for i := range s.Result.Evaluations {

@@ -50,5 +50,25 @@ func Mixed() *Synthetic {
 	s.AddSlot(5, 3, batch.SlotSkipped, "the model does not answer "+Hostile)
 	s.AddSlot(4, 3, batch.SlotNotStarted, "the ceiling was reached")
 	s.Result.Ignored = []batch.Ignored{{RunID: "r", Cell: "c", Reason: "deleted"}}
+	s.Say(e[0].RunID, "T-0001", "tone", "0.5", "ann")
+	s.Say(e[0].RunID, "T-0001", "tone", "-0", Hostile)
+	s.Say(e[1].RunID, "T-0002", "tone", `"yes"`, "ann")
+	s.Say(e[1].RunID, "T-0002", Hostile, `"🙂 free text"`, "")
+	s.Say(e[1].RunID, "", "tags", `["a",{"b":1}]`, "ann")
+	s.Say(interrupted.RunID, "not-in-panel", "right", "false", "ann")
+	s.Say(e[2].RunID, "T-0001", "nothing", "", "ann")
+	s.Say(e[2].RunID, "T-0001", "expected", `"42"`, "bob")
+	s.Said[7].Kind = batch.KindExpectation
 	return s
+}
+
+// Say adds what a person said of an outcome; value is JSON, "" = none.
+func (s *Synthetic) Say(run, task, name, value, who string) {
+	at := Start.Add(time.Duration(len(s.Said)) * time.Minute)
+	a := batch.Assessment{RunID: run, Task: task, Name: name, Kind: batch.KindFeedback, Rationale: "invented reason " + Hostile, Who: who,
+		Created: at, Updated: at.Add(time.Second), Trace: "tr-" + RunID(run+task), ID: "a-" + RunID(run+task+name+who)}
+	if value != "" {
+		a.Value = []byte(value)
+	}
+	s.Said = append(s.Said, a)
 }

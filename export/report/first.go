@@ -233,8 +233,8 @@ func (p *page) warnings() []document.Text {
 // folderWarnings are about the folder, whatever the verdict.
 func (p *page) folderWarnings() []document.Text {
 	var out []document.Text
-	if p.f.Supersedes != "" {
-		out = append(out, say("This folder supersedes %s.", p.f.Supersedes))
+	if old := p.f.Supersedes; old != nil {
+		out = append(out, superseded(old))
 	}
 	if len(p.f.Withheld) > 0 {
 		out = append(out, say("Withheld from this folder: %s. The digests are in manifest.json.", strings.Join(p.f.Withheld, ", ")))

@@ -48,6 +48,7 @@ func newDocument(f *export.Frozen, s *export.Summary, seen *seen) *document.Docu
 	p.runs()
 	p.tasks()
 	p.judges()
+	p.feedback()
 	p.reliability()
 	p.spend()
 	p.dates()

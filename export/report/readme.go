@@ -8,7 +8,7 @@ import (
 // readme says what the folder is, and how to check and query it.
 func readme(f *export.Frozen, s *export.Summary) *document.Document {
 	n := f.Result.Counts
-	d := &document.Document{Title: f.Result.Name, Marks: marks(f)}
+	d := &document.Document{Title: f.Name(), Marks: marks(f)}
 	say := func(format own, args ...any) { d.Add(&document.Paragraph{Text: say(format, args...)}) }
 	section := func(title own) { d.Add(&document.Heading{Level: 2, Text: document.Say("%s", title)}) }
 
@@ -42,7 +42,7 @@ func readme(f *export.Frozen, s *export.Summary) *document.Document {
 		document.Say("report.html, report.md, charts/: the decision report, as one page that works from disk and in print, as text, and its charts"),
 		document.Say("manifest.json: digests of bytes and of contents, rows, counts, and what is missing and why"),
 		document.Say("spec.yaml, plan.json, result.json: the frozen question, plan and selection"),
-		document.Say("raw/: the panel, and for each evaluation what was measured (outcomes.jsonl), every try (attempts.jsonl) and all that the runner left (bundle.tar.zst)"),
+		document.Say("raw/: the panel, and for each evaluation what was measured (outcomes.jsonl), every try (attempts.jsonl) and all that the runner left (bundle.tar.zst); feedback.jsonl where people had said something"),
 	}})
 	return d
 }
@@ -82,6 +82,7 @@ func tablesHere() *document.Table {
 		{"flags", "a finding of an audit"},
 		{"judging", "what one judge gave one variant"},
 		{"judge_pairs", "the agreement of two judges"},
+		{"feedback", "what one person said of one outcome in MLflow; no part of any score"},
 	} {
 		t.Rows = append(t.Rows, document.Row{say("tables/%s.parquet", r[0]), say("%s", r[1])})
 	}

@@ -77,7 +77,7 @@ func TestMarks(t *testing.T) {
 	s := exporttest.New(exporttest.Shape{Agents: 1, Models: 1, Tasks: 2, Repeats: 1, Bare: true, Seed: 1})
 	s.Plan.Draft = true
 	report, readme := texts(t, s, func(o *export.Options) {
-		o.Provisional, o.Supersedes, o.Withhold = true, "older_folder", []string{"raw", "inputs"}
+		o.Provisional, o.Supersedes, o.Withhold = true, &export.Superseded{Folder: "older_folder", Manifest: "ab"}, []string{"raw", "inputs"}
 	})
 	for _, text := range []string{report, readme} {
 		assert.Contains(t, text, "DRAFT")

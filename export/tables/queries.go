@@ -19,7 +19,7 @@ var queries embed.FS
 // version of its texts.
 const (
 	QueriesName   = "queries"
-	QueriesFormat = 3
+	QueriesFormat = 4
 )
 
 // Queries makes the ready questions. They are text of the tool and not of the

@@ -56,7 +56,7 @@ var rowTypes = map[string]reflect.Type{
 	"tasks": reflect.TypeFor[TaskRow](), "variants": reflect.TypeFor[VariantRow](), "pairs": reflect.TypeFor[PairRow](),
 	"batch": reflect.TypeFor[BatchRow](), "task_variants": reflect.TypeFor[TaskVariantRow](), "families": reflect.TypeFor[FamilyRow](),
 	"family_pairs": reflect.TypeFor[FamilyPairRow](), "passes": reflect.TypeFor[PassRow](), "reliability": reflect.TypeFor[ReliabilityRow](),
-	"flags": reflect.TypeFor[FlagRow](), "judging": reflect.TypeFor[JudgingRow](), "judge_pairs": reflect.TypeFor[JudgePairRow](),
+	"flags": reflect.TypeFor[FlagRow](), "judging": reflect.TypeFor[JudgingRow](), "judge_pairs": reflect.TypeFor[JudgePairRow](), "feedback": reflect.TypeFor[FeedbackRow](),
 }
 
 // schemaOf lists the columns of a table; nil = there is no such table.

@@ -18,12 +18,12 @@ import (
 // A change of any column is a new version.
 const (
 	Name   = "tables"
-	Schema = 3
+	Schema = 4
 )
 
 // Names of the tables, in the order in which they stand in the manifest.
 var Names = []string{"cells", "evaluations", "attempts", "outcomes", "judges", "metrics", "tasks", "variants", "pairs",
-	"batch", "task_variants", "families", "family_pairs", "passes", "reliability", "flags", "judging", "judge_pairs"}
+	"batch", "task_variants", "families", "family_pairs", "passes", "reliability", "flags", "judging", "judge_pairs", "feedback"}
 
 func path(table string) string { return "tables/" + table + ".parquet" }
 
@@ -67,6 +67,7 @@ type builder struct {
 	flags        *sink[FlagRow]
 	judging      *sink[JudgingRow]
 	judgePairs   *sink[JudgePairRow]
+	feedback     *sink[FeedbackRow]
 
 	all []interface {
 		finish() (export.Content, error)
@@ -93,6 +94,7 @@ func (b *builder) open(dir string) (err error) {
 	open(b, &b.flags, "flags", dir, &err)
 	open(b, &b.judging, "judging", dir, &err)
 	open(b, &b.judgePairs, "judge_pairs", dir, &err)
+	open(b, &b.feedback, "feedback", dir, &err)
 	return err
 }
 
@@ -127,7 +129,7 @@ func (b *builder) Add(e *export.Evidence) error {
 // Finish writes the tables that need the whole batch, and closes all.
 func (b *builder) Finish(s *export.Summary) ([]export.Content, error) {
 	for _, add := range []func(*export.Summary) error{b.addCells, b.addTasks, b.addVariants, b.addPairs, b.addBatch,
-		b.addTaskVariants, b.addFamilies, b.addFamilyPairs, b.addPasses, b.addReliability, b.addJudging} {
+		b.addTaskVariants, b.addFamilies, b.addFamilyPairs, b.addPasses, b.addReliability, b.addJudging, b.addFeedback} {
 		if err := add(s); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -74,4 +75,25 @@ func assessmentOf(run string, t mlflow.Trace, a mlflow.Assessment) (batch.Assess
 	var err error
 	out.Value, err = json.Marshal(value)
 	return out, err
+}
+
+// Traced are the evaluations of a frozen batch with the experiments that they stand in. Runs
+// of other batches are looked up, a call each; those that are gone for good took their traces along.
+func (l *Ledger) Traced(ctx context.Context, p Parent, evaluations []batch.Evaluation) ([]TracedRun, error) {
+	var out []TracedRun
+	for _, e := range evaluations {
+		r := TracedRun{RunID: e.RunID, ExperimentID: p.Info.ExperimentID}
+		if e.Batch != p.Info.RunID {
+			found, err := l.client.GetRun(ctx, e.RunID)
+			if errors.Is(err, mlflow.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			r.ExperimentID = found.Info.ExperimentID
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }

@@ -180,3 +180,15 @@ func fileMessage(err error) string {
 	}
 	return err.Error()
 }
+
+// Parse decodes the text of a spec that was checked before, such as the frozen one of a
+// batch, without the files that it names. Fields that it does not know are errors.
+func Parse(raw []byte) (*Spec, error) {
+	c := newCollector(batch.FileSpec)
+	s := defaults()
+	s.Raw, s.at = raw, c.at
+	if node := parseYAML(c, raw); node != nil {
+		(&decoder{c}).decode(node, reflect.ValueOf(s).Elem(), "", "")
+	}
+	return s, c.err()
+}

@@ -111,3 +111,11 @@ func TestPanelAsSpec(t *testing.T) {
 	}
 	assert.Equal(t, []string{"no.csv: does not exist; name a spec, such as benchmark.yaml; `benchbatch init DIR` writes one"}, lines(t, filepath.Join(dir, "no.csv"), nil))
 }
+
+func TestParseNeedsNoFiles(t *testing.T) {
+	s, err := Parse([]byte("benchmark: b\npanel: gone.jsonl\nmodels: [lab/m]\nrunner: {command: [./gone.sh], secrets: [TOKEN]}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"TOKEN"}, s.Runner.Secrets)
+	_, err = Parse([]byte("benchmark: b\nnothing: 1\n"))
+	assert.ErrorContains(t, err, "nothing")
+}

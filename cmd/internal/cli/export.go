@@ -21,6 +21,7 @@ type exportFlags struct {
 	workers  int
 	withhold []string
 	verdict  bool // one is demanded
+	refresh  bool // read again what people said
 }
 
 func (a *App) exportCommand() *cobra.Command {
@@ -34,10 +35,15 @@ evidence, report and checksums. It depends on the frozen result and on the
 artifacts that this names, and on nothing else in MLflow: the same batch gives the
 same bytes, always.
 
+With --refresh-feedback it reads again what people said of the batch's traces in
+MLflow, and where that changed writes another folder, which names the one that it
+supersedes. The frozen batch, its verdict and the folder before stay as they are.
+
 BATCH is the parent's run id, the name of the folder, or "latest".`,
 		Example: `  benchbatch export latest
   benchbatch export support-bench-v1_2026-11-30_7f3a9c --out reports
-  benchbatch export latest --withhold raw,inputs`,
+  benchbatch export latest --withhold raw,inputs
+  benchbatch export latest --refresh-feedback`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conn, err := a.connect(cmd.Context(), false)
@@ -47,6 +53,13 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 			l, parent, err := a.findBatch(cmd.Context(), conn, experiment, args[0])
 			if err != nil {
 				return err
+			}
+			if f.refresh {
+				r, err := a.refreshFeedback(cmd.Context(), l, parent, f)
+				if err != nil {
+					return err
+				}
+				return a.result(r, func() { a.print("%s", r.Folder) })
 			}
 			e, err := a.exportBatch(cmd.Context(), l, parent, f)
 			if err != nil {
@@ -62,7 +75,9 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 	c.Flags().IntVar(&f.workers, "workers", 0, "`N` evaluations read at once (0 = 4)")
 	c.Flags().StringSliceVar(&f.withhold, "withhold", nil, "leave out `WHAT`: raw (answers), inputs (tasks); their digests stay")
 	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
+	c.Flags().BoolVar(&f.refresh, "refresh-feedback", false, "read again what people said in MLflow; a new folder where it changed")
 	requireVerdict(c, &f.verdict)
+	c.MarkFlagsMutuallyExclusive("refresh-feedback", "require-verdict")
 	return c
 }
 
@@ -88,23 +103,39 @@ type exported struct {
 // exportBatch writes the folder of a frozen batch.
 func (a *App) exportBatch(ctx context.Context, l *ledger.Ledger, p ledger.Parent, f exportFlags) (e exported, err error) {
 	if !p.Frozen() {
-		return e, incomplete{fmt.Sprintf("batch %s is not frozen yet; `benchbatch run` finishes it", p.Name())}
+		return e, notFrozen(p)
 	}
-	var b export.Batch
-	if b, e.result, err = documents(ctx, l, p); err != nil {
+	b, result, err := documents(ctx, l, p)
+	if err != nil {
 		return e, err
 	}
+	e, err = a.writeFolder(ctx, l, p, b, f, export.Options{})
+	e.result = result
+	return e, err
+}
+
+func notFrozen(p ledger.Parent) error {
+	return incomplete{fmt.Sprintf("batch %s is not frozen yet; `benchbatch run` finishes it", p.Name())}
+}
+
+// outDir is where dated folders go.
+func (a *App) outDir(f exportFlags) string {
+	if filepath.IsAbs(f.out) {
+		return f.out
+	}
+	return filepath.Join(a.Dir, f.out)
+}
+
+// writeFolder writes a folder of a batch's documents; o says what feedback it holds.
+func (a *App) writeFolder(ctx context.Context, l *ledger.Ledger, p ledger.Parent, b export.Batch, f exportFlags, o export.Options) (e exported, err error) {
 	b.Fetch = func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
 		return l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
 	}
-	out := f.out
-	if !filepath.IsAbs(out) {
-		out = filepath.Join(a.Dir, out)
+	o.Out, o.Workers, o.Withhold, o.Tool, o.Outputs = a.outDir(f), f.workers, f.withhold, Version(), outputs()
+	o.Summarized = func(f *export.Frozen, s *export.Summary) {
+		e.verdict, e.frozen, e.summary = report.Headline(s, cleanLine), f, s
 	}
-	e.folder, err = export.Write(ctx, b, export.Options{Out: out, Workers: f.workers, Withhold: f.withhold, Tool: Version(), Outputs: outputs(),
-		Summarized: func(f *export.Frozen, s *export.Summary) {
-			e.verdict, e.frozen, e.summary = report.Headline(s, cleanLine), f, s
-		}})
+	e.folder, err = export.Write(ctx, b, o)
 	var exists *export.ExistsError
 	if errors.As(err, &exists) && exists.Tool != "" {
 		a.say("%s was written by benchbatch %s and is left as it is; `benchbatch export %s --out DIR` writes this version's", exists.Path, cleanLine(exists.Tool), p.Info.RunID)
@@ -152,5 +183,6 @@ func documents(ctx context.Context, l *ledger.Ledger, p ledger.Parent) (export.B
 			return b, nil, err
 		}
 	}
-	return b, result, nil
+	b.FeedbackJSONL, err = l.ReadFeedback(ctx, p, result.Feedback)
+	return b, result, err
 }

@@ -77,6 +77,10 @@ func eventful(t *testing.T) *exporttest.Synthetic {
 	e[0].Reused, e[0].Started, e[4].Role = true, e[0].Started.Add(-30*time.Hour), export.RoleSelection
 	s.Result.Slots[0].State = batch.SlotReused
 	s.AddSlot(2, 5, batch.SlotSkipped, "the model does not answer")
+	s.Say(e[1].RunID, "T-0001", "tone", "0.25", "ann")
+	s.Say(e[1].RunID, "T-0002", "tone", "0.75", "bob")
+	s.Say(e[1].RunID, "T-0002", "right", `"yes"`, "bob")
+	s.Say(e[5].RunID, "T-0002", "right", `false`, "")
 	return s
 }
 
@@ -139,6 +143,31 @@ var questions = map[string]func(*known) []row{
 			out = append(out, row{"agent": v.Cell.Agent, "model": v.Cell.Model, "runs": len(v.Runs), "score": v.Mean, "worst_run": worst, "best_run": best,
 				"pass_fraction": v.Passed, "coverage": v.Cover})
 		}
+		return out
+	},
+	"21-feedback.sql": func(k *known) []row {
+		score := func(run string, tasks ...string) any {
+			var sum, n float64
+			for _, e := range k.evidence {
+				for _, o := range e.Outcomes {
+					if e.RunID == run && slices.Contains(tasks, o.Task) && o.Score != nil {
+						sum, n = sum+*o.Score, n+1
+					}
+				}
+			}
+			mean := sum / n
+			return &mean
+		}
+		half, one, zero, e := .5, 1., 0., k.evidence
+		none := (*float64)(nil)
+		out := []row{
+			{"judge": "human/right", "variant": e[1].Variant.String(), "said": 1, "people": 1, "mean": none, "share_yes": &one, "score": score(e[1].RunID, "T-0002")},
+			{"judge": "human/right", "variant": e[5].Variant.String(), "said": 1, "people": 0, "mean": none, "share_yes": &zero, "score": score(e[5].RunID, "T-0002")},
+			{"judge": "human/tone", "variant": e[1].Variant.String(), "said": 2, "people": 2, "mean": &half, "share_yes": none, "score": score(e[1].RunID, "T-0001", "T-0002")},
+		}
+		slices.SortStableFunc(out, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a["judge"].(string), b["judge"].(string)), cmp.Compare(a["variant"].(string), b["variant"].(string)))
+		})
 		return out
 	},
 	"02-counts.sql": func(k *known) []row {

@@ -17,13 +17,15 @@ import (
 const (
 	perTrace        = 23 * time.Millisecond
 	perSteps        = 6 * time.Millisecond // of an outcome with five steps
+	perRead         = 2 * time.Millisecond // of a trace, when people's feedback is read at the freeze
 	tracesPerExport = 100
+	tracesPerPage   = 500
 )
 
 // tracing is what the traces of the missing evaluations cost.
 type tracing struct {
-	Mode    string  `json:"mode"` // scores or full
-	Calls   int     `json:"calls"`
+	Mode    string  `json:"mode"`    // scores or full
+	Calls   int     `json:"calls"`   // with those that read what people said, at the freeze
 	Seconds float64 `json:"seconds"` // of the server's time, beside the work
 }
 
@@ -40,6 +42,8 @@ func tracingOf(p *planner.Plan, evaluations int) *tracing {
 		t.Calls += (outcomes + tracesPerExport - 1) / tracesPerExport
 		took += time.Duration(outcomes) * perSteps
 	}
+	t.Calls += len(p.Slots) * (1 + p.Doc.Panel.Tasks/tracesPerPage)
+	took += time.Duration(len(p.Slots)*p.Doc.Panel.Tasks) * perRead
 	t.Seconds = took.Seconds()
 	return t
 }
