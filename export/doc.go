@@ -9,6 +9,10 @@
 // of it follows from the raw evidence. OpenFolder reads documents and tables back
 // (raw evidence may be withheld), gives the evidence again, and makes outputs from it.
 //
+// What people said of outcomes (Batch.FeedbackJSONL) is kept beside the evidence and
+// measures nothing. Read again after the freeze (Options.Feedback) it makes a folder
+// with a name of its own, which says what it supersedes.
+//
 // The package knows neither MLflow nor Parquet: evidence comes by Batch.Fetch,
 // and export/tables and export/report are given as Outputs, one each.
 //
