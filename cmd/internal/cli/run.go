@@ -181,12 +181,14 @@ func (a *App) run(ctx context.Context, conn *connection, r *spec.Resolved, f run
 	if err != nil {
 		return nil, err
 	}
+	lavish := a.frugal()
 	report, err := executor.Run(ctx, executor.Options{
 		Client: conn.client, Lease: a.lease, Look: a.peek, EndLeft: process.EndLeft,
 		Ledger: l, Resolved: r, Plan: p, State: state, Launcher: process.Launcher{}, Lookup: a.Env, MLflowEnv: conn.runnerEnv(a.Env),
 		Preflight: a.preflight(r.Spec), AtOnce: f.atOnce, Only: only, AllModels: f.allModels, Stop: stop, Observer: watch, Input: ready.input,
 		Patience: f.patience, MaxUSD: maxUSD(f), From: a.origin(ctx, r.Spec),
 	})
+	lavish()
 	watch.Close()
 	untidy()
 	if report != nil {
