@@ -76,8 +76,11 @@ func (a *App) detach(ctx context.Context, state string) (*detached, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // its state tells
+	}()
 	out := &detached{PID: cmd.Process.Pid, Log: name}
 	for {
 		select {
