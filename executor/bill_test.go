@@ -57,8 +57,10 @@ func TestACostThatNobodyToldStaysUnknown(t *testing.T) {
 	assert.Contains(t, b.why(2), "the cost of a+m is unknown")
 
 	// One that was cut short may be tried again: nothing says what it costs.
-	p.Valid[0].State = batch.StateInterrupted
-	assert.True(t, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[1].Cell))
+	for _, state := range []batch.EvaluationState{batch.StateInterrupted, batch.StateSuperseded} {
+		p.Valid[0].State = state
+		assert.True(t, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[1].Cell), state)
+	}
 }
 
 // With tiny spacings a waiter's timer fires while it is about to wait.

@@ -54,7 +54,7 @@ func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget 
 		default: // cut short, or not told: the worst case
 			worst := cmp.Or(b.byCell[e.Identity.Cell], b.byModel[modelOf[e.Identity.Cell]])
 			b.spent += worst
-			if worst == 0 && e.State != batch.StateInterrupted {
+			if worst == 0 && !cutShort(e.State) {
 				b.unknown = batch.Variant{Agent: e.Agent, Model: e.Model}.String()
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/claim"
 	"github.com/benchbatch/benchbatch/planner/ledger"
@@ -73,4 +75,11 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run that a launcher closed for another one is logged later by that one, and fills its slot then.
+func TestAnInterruptedRunMayStillBeLogged(t *testing.T) {
+	p := &planner.Plan{Ended: []ledger.Entry{
+		{Info: mlflow.RunInfo{RunID: "failed"}, State: batch.StateIncomplete}, {Info: mlflow.RunInfo{RunID: "closed"}, State: batch.StateInterrupted}}}
+	assert.Equal(t, map[string]bool{"failed": true}, runsOf(p))
 }

@@ -97,11 +97,14 @@ func (r *runner) want(s planner.Slot) claim.Want {
 	return claim.Want{Cell: s.Cell.Identity.Cell, Slot: s.Slot, Past: func(run string) bool { return known[run] }}
 }
 
-// runsOf are the runs that a plan has judged.
+// runsOf are the runs that a plan has judged. One that was interrupted may still be
+// logged, by the next run of its launcher's folder.
 func runsOf(p *planner.Plan) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range slices.Concat(p.Valid, p.Ended) {
-		out[e.Info.RunID] = true
+		if e.State != batch.StateInterrupted {
+			out[e.Info.RunID] = true
+		}
 	}
 	for _, i := range p.Ignored {
 		out[i.RunID] = true

@@ -50,7 +50,7 @@ func newTrial(t *testing.T, w *world, n int) *trial {
 	if n%3 == 2 {
 		b.ceiling = tight
 	}
-	b.proxy, err = chaos.NewProxy(w.server.URL, 0.2, b.random.Uint64(), &w.faults)
+	b.proxy, err = chaos.NewProxy(w.server.URL, 0.15, b.random.Uint64(), &w.faults)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.proxy.Close() })
 	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700))
