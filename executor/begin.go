@@ -26,7 +26,7 @@ func (r *runner) open(ctx context.Context) error {
 			r.parent = *p.Finished
 			return nil
 		}
-		if r.shared == nil || (p.Joined != nil && p.Joined.Plan != "") {
+		if !r.begins() {
 			var err error
 			r.parent, err = begin(ctx, r.Options)
 			return err
@@ -53,6 +53,12 @@ func (r *runner) open(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// begins says whether the batch is still to be begun.
+func (r *runner) begins() bool {
+	p := r.Plan
+	return p.Finished == nil && (p.Joined == nil || p.Joined.Plan == "")
 }
 
 // found begins the batch under a claim.

@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &runner{Options: o, fates: map[planner.SlotKey]planner.Fate{}, health: newHealth(), elsewhere: map[planner.SlotKey]bool{}, told: map[string]bool{}}
 	r.know(o.Plan)
 	r.before = r.known
-	if len(r.wanted(order(o.Plan))) > 0 {
+	if len(r.wanted(order(o.Plan))) > 0 || r.begins() {
 		if err := r.meet(ctx); err != nil {
 			return nil, err
 		}
@@ -101,14 +101,22 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	queue := r.wanted(order(r.Plan))
+	if len(queue) > 0 {
+		if err := r.meetQuotas(ctx); err != nil {
+			return nil, err
+		}
+	}
 	o.Observer.Begin(r.parent, len(queue))
+	shares := len(queue) > 0
 	queue, err = r.preflight(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
 	r.publish(ctx)
-	if err := r.openBudget(ctx); err != nil {
-		return nil, err
+	if shares {
+		if err := r.openBudget(ctx); err != nil {
+			return nil, err
+		}
 	}
 	r.startTracing(ctx)
 	err = r.rounds(ctx, queue, report)

@@ -13,48 +13,54 @@ import (
 )
 
 // shared is where this launcher meets others that run the same recipe, and what it
-// holds among them. It is nil where nothing is to be started.
+// holds among them. It is nil where a batch is joined of which nothing is to be started.
 type shared struct {
-	member *claim.Member
-	quotas *claim.Member // nil = there is no quota with places, and no ceiling
-	budget *claim.Budget // nil = no ceiling
-	quiet  func()        // ends the heartbeats
-	parted sync.Once
+	member  *claim.Member
+	quotas  *claim.Member   // nil = there is no quota with places and no ceiling, or nothing is to be started
+	budget  *claim.Budget   // nil = no ceiling
+	beating context.Context // of the heartbeats
+	quiet   func()          // ends them
+	parted  sync.Once
 
 	mu    sync.Mutex
 	quota map[string]*holding
 }
 
 // meet enters this launcher among those of its recipe.
-func (r *runner) meet(ctx context.Context) error {
-	s := r.Resolved.Spec
-	options := claim.Options{Launcher: Launcher(), TTL: r.Lease, Gone: LauncherGone}
+func (r *runner) meet(ctx context.Context) (err error) {
 	beating, quiet := context.WithCancel(context.WithoutCancel(ctx)) // an evaluation that is cancelled is logged under its claim
-	sh := &shared{quiet: quiet, quota: map[string]*holding{}}
-	join := func(open func() (*claim.Book, error)) (*claim.Member, error) {
-		book, err := open()
-		if err != nil {
-			return nil, err
-		}
-		m, err := book.Join(ctx, options)
-		if err == nil {
-			go m.Keep(beating, func(error) {}) // who claims or confirms next meets the same error
-		}
-		return m, err
-	}
-	var err error
-	sh.member, err = join(func() (*claim.Book, error) {
+	sh := &shared{beating: beating, quiet: quiet, quota: map[string]*holding{}}
+	sh.member, err = r.join(ctx, sh, func() (*claim.Book, error) {
+		s := r.Resolved.Spec
 		return claim.OpenRecipe(ctx, r.Client, r.Ledger.ExperimentID(), r.Resolved.Recipe, s.Benchmark+" "+s.Version)
 	})
-	if err == nil && (s.Budget.CeilingUSD != nil || hasPlaces(s)) {
-		sh.quotas, err = join(func() (*claim.Book, error) { return claim.OpenQuotas(ctx, r.Client, r.Ledger.ExperimentID()) })
-	}
 	if err != nil {
 		quiet()
 		return err
 	}
 	r.shared = sh
 	return nil
+}
+
+// meetQuotas enters it among those of the experiment, where they share places or money.
+func (r *runner) meetQuotas(ctx context.Context) (err error) {
+	if s := r.Resolved.Spec; s.Budget.CeilingUSD == nil && !hasPlaces(s) {
+		return nil
+	}
+	r.shared.quotas, err = r.join(ctx, r.shared, func() (*claim.Book, error) { return claim.OpenQuotas(ctx, r.Client, r.Ledger.ExperimentID()) })
+	return err
+}
+
+func (r *runner) join(ctx context.Context, sh *shared, open func() (*claim.Book, error)) (*claim.Member, error) {
+	book, err := open()
+	if err != nil {
+		return nil, err
+	}
+	m, err := book.Join(ctx, claim.Options{Launcher: Launcher(), TTL: r.Lease, Gone: LauncherGone})
+	if err == nil {
+		go m.Keep(sh.beating, func(error) {}) // who claims or confirms next meets the same error
+	}
+	return m, err
 }
 
 func hasPlaces(s *spec.Spec) bool {

@@ -42,6 +42,43 @@ func TestTwoBeginAnotherBatchTogether(t *testing.T) {
 	assert.Len(t, parents, 2)
 }
 
+// TestTwoBeginWithNothingToMeasure: where every repeat is reused, launchers meet all
+// the same to begin the batch. One creates its run; the other waits, and takes its result.
+func TestTwoBeginWithNothingToMeasure(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, mlflowtest.Newest)
+	first := s.measure()
+	s.edit("benchmark.yaml", "repeats: 2", "repeats: 1")
+	one, other := s.fork(t), s.fork(t)
+	faults, address := mlflowtest.NewProxy(t, s.env["MLFLOW_TRACKING_URI"])
+	reached, waited := make(chan struct{}), make(chan struct{})
+	faults.Inject(mlflowtest.Fault{Route: "runs/create", Times: 1, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		close(reached)
+		<-waited
+		next.ServeHTTP(w, r)
+	}})
+	one.env["MLFLOW_TRACKING_URI"] = address
+	a := one.child([]string{lease}, "run", one.spec, "--json")
+	<-reached
+	b := other.child([]string{lease}, "run", other.spec, "--json")
+	b.until("the second launcher waits", func() bool { return strings.Contains(b.err.String(), "is about to begin the batch") })
+	close(waited)
+	x, y := a.ran(ExitDone), b.ran(ExitDone)
+	assert.Equal(t, x.Batch, y.Batch)
+	assert.NotEqual(t, first.Batch, x.Batch)
+	for _, r := range []ran{x, y} {
+		assert.Equal(t, batch.Counts{Planned: 4, Reused: 4}, r.Counts)
+		assert.Zero(t, r.Started)
+		s.ok("verify", r.Folder)
+	}
+	assert.Len(t, s.starts(), 8)
+	_, parents := s.history()
+	require.Len(t, parents, 2)
+	for _, p := range parents {
+		assert.Equal(t, mlflow.StatusFinished, p.Info.Status)
+	}
+}
+
 // TestASilentModelAmongLaunchers: both skip it and share the rest; who ends last freezes.
 func TestASilentModelAmongLaunchers(t *testing.T) {
 	t.Parallel()
