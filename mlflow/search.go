@@ -7,12 +7,22 @@ import (
 
 const defaultPageSize = 2000
 
-// SearchRuns returns all runs that match, page by page, each once, in a stable order. A server that repeats a page token, or whose pages
-// lead nowhere, is an error: an incomplete list is never taken for a whole one. An empty result is no proof of absence on a
-// server with logins, which leaves out what may not be read: see [Client.GetExperiment].
+// SearchRuns returns all runs that match: see [Client.EachRun].
 func (c *Client) SearchRuns(ctx context.Context, s Search) ([]Run, error) {
-	if err := s.check(); err != nil {
+	var all []Run
+	err := c.EachRun(ctx, s, func(r Run) { all = append(all, r) })
+	if err != nil {
 		return nil, err
+	}
+	return all, nil
+}
+
+// EachRun visits all runs that match, page by page, each once, in a stable order, and holds no more than a page. A server that repeats
+// a page token, or whose pages lead nowhere, is an error: an incomplete list is never taken for a whole one. No visit is no proof of
+// absence on a server with logins, which leaves out what may not be read: see [Client.GetExperiment].
+func (c *Client) EachRun(ctx context.Context, s Search, visit func(Run)) error {
+	if err := s.check(); err != nil {
+		return err
 	}
 	in := struct {
 		ExperimentIDs []string `json:"experiment_ids"`
@@ -22,10 +32,9 @@ func (c *Client) SearchRuns(ctx context.Context, s Search) ([]Run, error) {
 		OrderBy       []Order  `json:"order_by"`
 		PageToken     string   `json:"page_token,omitempty"`
 	}{s.ExperimentIDs, s.Filter, s.View, s.PageSize, []Order{s.OrderBy}, ""}
-	var all []Run
 	pages := newPages(runsSearch.name)
 	for {
-		if left := s.Limit - len(all); s.Limit > 0 && left < in.MaxResults {
+		if left := s.Limit - len(pages.rows); s.Limit > 0 && left < in.MaxResults {
 			in.MaxResults = left
 		}
 		var out struct {
@@ -33,28 +42,25 @@ func (c *Client) SearchRuns(ctx context.Context, s Search) ([]Run, error) {
 			NextToken string    `json:"next_page_token"`
 		}
 		if err := c.call(ctx, runsSearch, nil, in, &out); err != nil {
-			return nil, err
+			return err
 		}
 		fresh := 0
 		for _, w := range out.Runs {
 			run := w.run()
 			if run.Info.RunID == "" {
-				return nil, &Error{Op: runsSearch.name, Kind: ErrNotJSON, Message: "the server returned a run without an id"}
+				return &Error{Op: runsSearch.name, Kind: ErrNotJSON, Message: "the server returned a run without an id"}
 			}
 			if pages.fresh(run.Info.RunID) {
-				all = append(all, run)
+				visit(run)
 				fresh++
 			}
-		}
-		if s.Limit > 0 && len(all) >= s.Limit {
-			return all[:s.Limit], nil
+			if s.Limit > 0 && len(pages.rows) == s.Limit {
+				return nil
+			}
 		}
 		more, err := pages.next(out.NextToken, fresh)
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			return all, nil
+		if err != nil || !more {
+			return err
 		}
 		in.PageToken = out.NextToken
 	}

@@ -98,43 +98,19 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: ids, Filter: filter, View: mlflow.ViewAll, PageSize: 5000})
+	f := &Found{}
+	var unread []Entry    // worth to be found out from their records
+	var runs []mlflow.Run // without metrics and params: batches of thousands are held
+	search := mlflow.Search{ExperimentIDs: ids, Filter: filter, View: mlflow.ViewAll, PageSize: 1000}
+	err = l.client.EachRun(ctx, search, func(r mlflow.Run) {
+		if e := l.sort(f, q, r); e != nil {
+			unread = append(unread, *e)
+		}
+		r.Data.Metrics, r.Data.Params = nil, nil
+		runs = append(runs, r)
+	})
 	if err != nil {
 		return nil, err
-	}
-	f := &Found{}
-	var unread []Entry // worth to be found out from their records
-	for _, r := range runs {
-		if r.Tag(TagKind) == KindBatch {
-			if r.Info.ExperimentID != l.experiment.ID {
-				continue // a batch goes on where it began
-			}
-			if r.Info.LifecycleStage == mlflow.StageDeleted {
-				f.ignore(r, errDeletedBatch)
-			} else {
-				f.Batches = append(f.Batches, parentOf(r))
-			}
-			continue
-		}
-		e, err := entryOf(r, q.Recipe)
-		switch {
-		case err != nil:
-			f.ignore(r, err)
-		case e.Live():
-			f.Live = append(f.Live, e)
-		case !e.Foreign && !e.State.Counts():
-			f.Ended = append(f.Ended, e)
-		default:
-			missing, known := missingOf(r, q)
-			if e.Foreign || !known {
-				unread = append(unread, e)
-			} else if err := outcome.CheckMissing(missing, len(q.Panel), q.Allowed); err != nil {
-				f.ignore(r, err)
-			} else {
-				e.State = stateOf(missing)
-				f.Valid = append(f.Valid, e)
-			}
-		}
 	}
 	slices.SortFunc(f.Batches, func(a, b Parent) int { return cmp.Compare(b.Info.StartTime, a.Info.StartTime) })
 	if err := l.addUnread(ctx, f, q, unread, runs); err != nil {
@@ -142,6 +118,42 @@ func (l *Ledger) Find(ctx context.Context, q Query) (*Found, error) {
 	}
 	f.dedupe()
 	return f, nil
+}
+
+// sort puts a run where it belongs. It returns an evaluation of which only the record
+// can tell whether it counts.
+func (l *Ledger) sort(f *Found, q Query, r mlflow.Run) (unread *Entry) {
+	if r.Tag(TagKind) == KindBatch {
+		switch {
+		case r.Info.ExperimentID != l.experiment.ID: // a batch goes on where it began
+		case r.Info.LifecycleStage == mlflow.StageDeleted:
+			f.ignore(r, errDeletedBatch)
+		default:
+			f.Batches = append(f.Batches, parentOf(r))
+		}
+		return nil
+	}
+	e, err := entryOf(r, q.Recipe)
+	switch {
+	case err != nil:
+		f.ignore(r, err)
+	case e.Live():
+		f.Live = append(f.Live, e)
+	case !e.Foreign && !e.State.Counts():
+		f.Ended = append(f.Ended, e)
+	default:
+		missing, known := missingOf(r, q)
+		if e.Foreign || !known {
+			return &e
+		}
+		if err := outcome.CheckMissing(missing, len(q.Panel), q.Allowed); err != nil {
+			f.ignore(r, err)
+			return nil
+		}
+		e.State = stateOf(missing)
+		f.Valid = append(f.Valid, e)
+	}
+	return nil
 }
 
 func (l *Ledger) experimentIDs(ctx context.Context, more []string) ([]string, error) {

@@ -212,12 +212,20 @@ func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{p.Info.ExperimentID}, Filter: filter, PageSize: 5000})
+	var out []Entry
+	err = l.client.EachRun(ctx, mlflow.Search{ExperimentIDs: []string{p.Info.ExperimentID}, Filter: filter, PageSize: glance}, func(r mlflow.Run) {
+		out = appendEntry(out, r)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return entriesOf(runs), nil
+	slices.SortStableFunc(out, byStart)
+	return out, nil
 }
+
+// glance is how many evaluations are read at once where a launcher looks at its batch
+// while it works: a page of them is about 2 MB.
+const glance = 250
 
 // OfSlot lists the evaluations of a slot in this experiment, whatever batch started
 // them and whatever became of them.
@@ -234,12 +242,21 @@ func (l *Ledger) OfSlot(ctx context.Context, cell batch.Digest, slot int) ([]Ent
 func entriesOf(runs []mlflow.Run) []Entry {
 	var out []Entry
 	for _, r := range runs {
-		if id, err := readIdentity(r); err == nil {
-			if e, err := entryOf(r, id.Recipe); err == nil {
-				out = append(out, e)
-			}
-		}
+		out = appendEntry(out, r)
 	}
 	slices.SortStableFunc(out, byStart)
 	return out
+}
+
+// appendEntry reads a run and appends it where it is an evaluation.
+func appendEntry(out []Entry, r mlflow.Run) []Entry {
+	id, err := readIdentity(r)
+	if err != nil {
+		return out
+	}
+	e, err := entryOf(r, id.Recipe)
+	if err != nil {
+		return out
+	}
+	return append(out, e)
 }

@@ -2,7 +2,7 @@
 // its recipe, and the note of its parent run while it is measured.
 //
 // Order of use: New for a plan; Begin when the parent run stands, Update whenever
-// something has ended (it writes once a minute at most), Leave when the batch stays
+// something has ended (it writes once a minute at most, and less often where reading a large batch takes long), Leave when the batch stays
 // open. The note of a frozen batch is made by whoever has its verdict, from Links.
 //
 // A note that a person has edited is left alone from then on: Edited says so. Errors
@@ -21,8 +21,13 @@ import (
 	"github.com/benchbatch/benchbatch/planner/note"
 )
 
-// Every is how often a running batch's note is rewritten at most.
-const Every = time.Minute
+const (
+	// Every is how often a running batch's note is rewritten at most.
+	Every = time.Minute
+	// share bounds what rewriting takes of the server: after a rewrite that took a second,
+	// the next one waits for so many.
+	share = 30
+)
 
 // Page is the page of one batch while it is measured. It may be used by many goroutines.
 type Page struct {
@@ -35,7 +40,7 @@ type Page struct {
 
 	mu     sync.Mutex
 	parent ledger.Parent // zero until Begin
-	last   time.Time     // when the note was written, or could not be
+	next   time.Time     // when the note may be written again
 }
 
 // New is the page of a plan. The ceiling is in USD; nil = none.
@@ -52,7 +57,7 @@ func New(l *ledger.Ledger, p *planner.Plan, ceiling *float64, now func() time.Ti
 func (p *Page) Begin(ctx context.Context, parent ledger.Parent) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.parent, p.last = parent, p.now()
+	p.parent, p.next = parent, p.now().Add(Every)
 	if err := SetViews(ctx, p.ledger, p.views, p.now()); err != nil {
 		return err
 	}
@@ -65,14 +70,14 @@ func (p *Page) Begin(ctx context.Context, parent ledger.Parent) error {
 	return p.write(ctx, p.live(own, true))
 }
 
-// Update writes the note anew, from what MLflow holds, if that was not done in the
-// last minute.
+// Update writes the note anew, from what MLflow holds, if that was not done
+// lately.
 func (p *Page) Update(ctx context.Context) error {
 	if !p.mu.TryLock() {
 		return nil // somebody is at it
 	}
 	defer p.mu.Unlock()
-	if p.parent.Info.RunID == "" || p.now().Sub(p.last) < Every {
+	if p.parent.Info.RunID == "" || p.now().Before(p.next) {
 		return nil
 	}
 	return p.rewrite(ctx, func(own []ledger.Entry) note.Batch { return p.live(own, true) })
@@ -96,7 +101,8 @@ func (p *Page) Leave(ctx context.Context, draft *batch.Result) error {
 }
 
 func (p *Page) rewrite(ctx context.Context, of func(own []ledger.Entry) note.Batch) error {
-	p.last = p.now()
+	began := p.now()
+	defer func() { p.next = p.now().Add(max(Every, share*p.now().Sub(began))) }()
 	parent, err := p.ledger.Refresh(ctx, p.parent)
 	if err != nil {
 		return err

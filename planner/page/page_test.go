@@ -136,6 +136,23 @@ func TestANoteGrowsWithItsBatch(t *testing.T) {
 	assert.Contains(t, note, "1 skipped (quick+m_one)&#58; HTTP 401")
 }
 
+// TestALargeBatchIsLookedAtSeldom has each look at the clock cost ten seconds.
+func TestALargeBatchIsLookedAtSeldom(t *testing.T) {
+	x := newTable(t)
+	ctx := t.Context()
+	require.NoError(t, x.page.Begin(ctx, x.parent))
+	x.page.now = func() time.Time {
+		x.now = x.now.Add(10 * time.Second)
+		return x.now
+	}
+	x.now = x.now.Add(Every)
+	assert.NotEmpty(t, x.calls(func() { require.NoError(t, x.page.Update(ctx)) }))
+	x.now = x.now.Add(share * 10 * time.Second)
+	assert.Empty(t, x.calls(func() { require.NoError(t, x.page.Update(ctx)) }), "at least ten seconds were taken by the last one")
+	x.now = x.now.Add(2 * share * 10 * time.Second)
+	assert.NotEmpty(t, x.calls(func() { require.NoError(t, x.page.Update(ctx)) }))
+}
+
 func TestAPersonsNoteIsLeftAlone(t *testing.T) {
 	x := newTable(t)
 	ctx := t.Context()
