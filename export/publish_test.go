@@ -1,10 +1,10 @@
 package export_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,14 +23,40 @@ import (
 // TestMain runs an export and nothing else where a test asks for a process of its own.
 func TestMain(m *testing.M) {
 	if out := os.Getenv("EXPORT_TEST_OUT"); out != "" {
-		_, err := export.Write(context.Background(), exporttest.New(small).Freeze(), export.Options{Out: out, Outputs: outputs(), Tool: "v0-test"})
-		if err != nil {
+		o := export.Options{Out: out, Outputs: outputs(), Tool: "v0-test"}
+		holdAt(os.Getenv("EXPORT_TEST_HOLD"), &o)
+		if _, err := export.Write(context.Background(), exporttest.New(small).Freeze(), o); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// stages are where holdAt can stop an export.
+var stages = []string{"first evaluation read", "half of them read", "all read", "sealed"}
+
+// holdAt stops an export at a stage and says so on stdout. "" = nowhere.
+func holdAt(stage string, o *export.Options) {
+	hold := func(at string) {
+		if at == stage {
+			os.Stdout.WriteString("held\n")
+			time.Sleep(time.Hour)
+		}
+	}
+	o.Progress = func(done, total int) {
+		if done == 1 {
+			hold(stages[0])
+		}
+		if done == (total+1)/2 {
+			hold(stages[1])
+		}
+		if done == total {
+			hold(stages[2])
+		}
+	}
+	o.Summarized = func(*export.Frozen, *export.Summary) { hold(stages[3]) }
 }
 
 func child(t *testing.T, out, limit string) *exec.Cmd {
@@ -42,23 +68,35 @@ func child(t *testing.T, out, limit string) *exec.Cmd {
 	return c
 }
 
-// Killed at any moment, the dated name is absent or verifies, and the next export
-// clears what was left.
+// Killed at any stage, what was made so far stays in a working folder and the dated name
+// is absent; the next export clears it.
 func TestKilled(t *testing.T) {
 	out := t.TempDir()
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 10 {
-		c := child(t, out, "")
-		require.NoError(t, c.Start())
-		time.Sleep(time.Duration(rnd.IntN(200)) * time.Millisecond)
-		require.NoError(t, c.Process.Kill())
-		_ = c.Wait()
+	dated := func() []string {
 		dirs, err := filepath.Glob(filepath.Join(out, "support-bench*"))
 		require.NoError(t, err)
-		for _, d := range dirs {
-			require.NoError(t, verify(t, d).Err())
-			require.NoError(t, os.RemoveAll(d))
-		}
+		return dirs
+	}
+	for i, stage := range stages {
+		c := child(t, out, "")
+		c.Env = append(c.Env, "EXPORT_TEST_HOLD="+stage)
+		stdout, err := c.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		said, err := bufio.NewReader(stdout).ReadString('\n')
+		assert.NoError(t, err, stage)
+		assert.Equal(t, "held\n", said, stage)
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait()
+		left, err := os.ReadDir(out)
+		require.NoError(t, err)
+		require.Len(t, left, 1, "%s: this one's folder alone", stage)
+		work := filepath.Join(out, left[0].Name())
+		assert.Contains(t, left[0].Name(), ".tmp-benchbatch-", stage)
+		assert.FileExists(t, filepath.Join(work, batch.FilePlan), stage)
+		_, err = os.Stat(filepath.Join(work, "SHA256SUMS"))
+		assert.Equal(t, i == len(stages)-1, err == nil, stage)
+		assert.Empty(t, dated(), stage)
 	}
 	msg, err := child(t, out, "").CombinedOutput()
 	require.NoError(t, err, "%s", msg)
@@ -66,6 +104,42 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1, "left-overs are cleared")
 	require.NoError(t, verify(t, filepath.Join(out, left[0].Name())).Err())
+}
+
+// Killed as soon as a file of its working folder is seen, wherever it is by then: the
+// dated name is absent or verifies.
+func TestKilledOnTheWay(t *testing.T) {
+	out := t.TempDir()
+	for _, file := range []string{"", batch.FilePlan, "raw", "tables", "report.html", "manifest.json", "SHA256SUMS"} {
+		c := child(t, out, "")
+		require.NoError(t, c.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		seen, over := false, false
+		for !seen && !over {
+			select {
+			case <-ended:
+				over = true
+			default:
+			}
+			for _, pattern := range []string{".tmp-benchbatch-*", "support-bench*"} {
+				found, err := filepath.Glob(filepath.Join(out, pattern, file))
+				require.NoError(t, err)
+				seen = seen || len(found) > 0
+			}
+		}
+		assert.True(t, seen, "%q was never made", file)
+		_ = c.Process.Kill()
+		if !over {
+			<-ended
+		}
+		dirs, err := filepath.Glob(filepath.Join(out, "support-bench*"))
+		require.NoError(t, err)
+		for _, d := range dirs {
+			require.NoError(t, verify(t, d).Err(), file)
+		}
+		require.NoError(t, os.RemoveAll(out))
+	}
 }
 
 // A file that can't be written in full ends the export with the reason, and nothing stays.
