@@ -75,10 +75,11 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 	return r, nil
 }
 
-// tidy ends the processes that an evaluation left, and removes their folders.
+// tidy ends the processes that an evaluation left, and removes their folders. Where a
+// task was finished they stay: what was paid for is its own launcher's to log.
 func tidy(uuid string, endLeft func(uuid string) int) error {
 	endLeft(uuid)
-	if err := evaluation.RemoveLeft("", uuid); err != nil {
+	if err := evaluation.RemoveUnfinished("", uuid); err != nil {
 		return fmt.Errorf("evaluation %s, left by an earlier run: %w", uuid, err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
 // Tree is the private folder of one process. Its parts are siblings, so that a
@@ -93,6 +95,30 @@ func treePrefix(uuid string) string { return "benchbatch-" + uuid + "-" }
 // launcher was killed. WorkRoot is that of its request. Its processes must have
 // ended (process.EndLeft).
 func RemoveLeft(workRoot, uuid string) error {
+	return removeLeft(workRoot, uuid, func(string) bool { return true })
+}
+
+// RemoveUnfinished is RemoveLeft for those who do not have the evaluation's own folder: a
+// private folder in which a task was finished stays for the next run of who has it.
+func RemoveUnfinished(workRoot, uuid string) error {
+	return removeLeft(workRoot, uuid, func(outer string) bool {
+		inner, err := os.ReadDir(outer) // in vain where it can't be listed: see unlisted
+		if errors.Is(err, fs.ErrPermission) {
+			_ = os.Chmod(outer, 0o700)
+			defer func() { _ = os.Chmod(outer, unlisted) }()
+			inner, err = os.ReadDir(outer)
+		}
+		for _, i := range inner {
+			info, err := os.Stat(filepath.Join(Tree{filepath.Join(outer, i.Name())}.Out(), batch.FileOutcomes))
+			if err == nil && info.Size() > 0 {
+				return false
+			}
+		}
+		return err == nil
+	})
+}
+
+func removeLeft(workRoot, uuid string, idle func(outer string) bool) error {
 	if uuid == "" {
 		return errors.New("evaluation: no UUID")
 	}
@@ -106,7 +132,7 @@ func RemoveLeft(workRoot, uuid string) error {
 	}
 	var all error
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), treePrefix(uuid)) {
+		if strings.HasPrefix(e.Name(), treePrefix(uuid)) && idle(filepath.Join(base, e.Name())) {
 			all = errors.Join(all, removeAll(filepath.Join(base, e.Name())))
 		}
 	}

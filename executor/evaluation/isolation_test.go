@@ -211,3 +211,19 @@ func TestWhatAKilledLauncherLeftIsRemoved(t *testing.T) {
 	assert.DirExists(t, other.Root)
 	require.Error(t, evaluation.RemoveLeft(root, ""))
 }
+
+// TestWhatWasFinishedIsNotRemovedByOthers: a launcher that closes another one's run leaves it what was paid for.
+func TestWhatWasFinishedIsNotRemovedByOthers(t *testing.T) {
+	root := t.TempDir()
+	finished, err := evaluation.NewTree(root, "uuid-1")
+	require.NoError(t, err)
+	begun, err := evaluation.NewTree(root, "uuid-1")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(finished.Out(), "outcomes.jsonl"), []byte("{\"task\":\"T-1\"}\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(begun.Out(), "outcomes.jsonl"), nil, 0o600))
+	require.NoError(t, evaluation.RemoveUnfinished(root, "uuid-1"))
+	assert.DirExists(t, finished.Root)
+	assert.NoDirExists(t, begun.Root)
+	require.NoError(t, evaluation.RemoveLeft(root, "uuid-1"))
+	assert.NoDirExists(t, finished.Root)
+}
