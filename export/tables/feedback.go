@@ -17,10 +17,10 @@ type FeedbackRow struct {
 	Batch
 	Variant
 	Run
-	Task        *string  `parquet:"task,dict"`  // null: the trace names none
-	Judge       string   `parquet:"judge,dict"` // human/ and what the person called it
-	Kind        string   `parquet:"kind,dict"`  // feedback, or expectation: what would have been right
-	ValueNumber *float64 `parquet:"value_number"`
+	Task        *string  `parquet:"task,dict"`        // null: the trace names none
+	Judge       string   `parquet:"judge,dict"`       // human/ and what the person called it
+	Kind        string   `parquet:"kind,dict"`        // feedback, or expectation: what would have been right
+	ValueNumber *float64 `parquet:"value_number"`     // the value where it is a number
 	ValueBool   *bool    `parquet:"value_bool"`       // also of the texts yes and no
 	ValueText   *string  `parquet:"value_text,plain"` // text, or a list or object as JSON; null where raw is withheld
 	Rationale   *string  `parquet:"rationale,plain"`  // null where raw is withheld
@@ -28,8 +28,8 @@ type FeedbackRow struct {
 	Created     *int64   `parquet:"created,timestamp(millisecond)"`
 	Updated     *int64   `parquet:"updated,timestamp(millisecond)"`
 	AsOf        int64    `parquet:"as_of,timestamp(millisecond)"` // when it was read
-	Trace       string   `parquet:"trace,plain"`
-	Assessment  string   `parquet:"assessment,plain"` // its id in MLflow
+	Trace       string   `parquet:"trace,plain"`                  // id of the trace in MLflow
+	Assessment  string   `parquet:"assessment,plain"`             // its id in MLflow
 }
 
 // judgeHuman stands before the name of what a person said.

@@ -6,23 +6,23 @@ type TaskRow struct {
 	Task            string   `parquet:"task,plain"`
 	Family          *string  `parquet:"family,dict"` // null = a family of its own
 	Anchor          bool     `parquet:"anchor"`
-	Withdrawn       bool     `parquet:"withdrawn"`
+	Withdrawn       bool     `parquet:"withdrawn"` // found wrong after it was measured
 	WithdrawnWhy    *string  `parquet:"withdrawn_why,dict"`
 	WithdrawnDate   *string  `parquet:"withdrawn_date,dict"` // YYYY-MM-DD
 	Input           *string  `parquet:"input,plain"`         // JSON; null = withheld
 	InputSHA256     string   `parquet:"input_sha256,plain"`
 	Expected        *string  `parquet:"expected,plain"` // JSON; null = none, or withheld
 	ExpectedSHA256  *string  `parquet:"expected_sha256,plain"`
-	OutcomesScored  int64    `parquet:"n_with_score"`
-	OutcomesMissing int64    `parquet:"n_without_score"`
-	Score           *float64 `parquet:"score"`       // mean over all counted outcomes
-	Mean            *float64 `parquet:"mean"`        // of the metric, over variants, each weighing 1
-	Informative     *bool    `parquet:"informative"` // not every valid score is equal; null = nothing was decided
-	ItemRest        *float64 `parquet:"item_rest"`   // correlation with the other tasks over variants; null = constant, or fewer than 3
-	Above           *string  `parquet:"above,dict"`  // variant that stands highest above the others; null = none alone
-	AboveBy         *float64 `parquet:"above_by"`
+	OutcomesScored  int64    `parquet:"n_with_score"`    // counted outcomes
+	OutcomesMissing int64    `parquet:"n_without_score"` // counted outcomes
+	Score           *float64 `parquet:"score"`           // mean over all counted outcomes
+	Mean            *float64 `parquet:"mean"`            // of the metric, over variants, each weighing 1
+	Informative     *bool    `parquet:"informative"`     // not every valid score is equal; null = nothing was decided
+	ItemRest        *float64 `parquet:"item_rest"`       // correlation with the other tasks over variants; null = constant, or fewer than 3
+	Above           *string  `parquet:"above,dict"`      // variant that stands highest above the others; null = none alone
+	AboveBy         *float64 `parquet:"above_by"`        // distance to the mean of the others
 	Below           *string  `parquet:"below,dict"`
-	BelowBy         *float64 `parquet:"below_by"`
+	BelowBy         *float64 `parquet:"below_by"` // distance to the mean of the others
 }
 
 // TaskVariantRow is one variant on one task, over its counted evaluations.
@@ -31,9 +31,9 @@ type TaskVariantRow struct {
 	Variant
 	Task      string   `parquet:"task,dict"`
 	Family    *string  `parquet:"family,dict"`
-	Withdrawn bool     `parquet:"withdrawn"`
-	Runs      int64    `parquet:"runs"` // valid
-	Mean      *float64 `parquet:"mean"` // of the metric; null = no valid run
+	Withdrawn bool     `parquet:"withdrawn"` // found wrong after it was measured
+	Runs      int64    `parquet:"runs"`      // valid
+	Mean      *float64 `parquet:"mean"`      // of the metric; null = no valid run
 }
 
 // VariantRow describes one variant over its counted evaluations. The columns
@@ -42,9 +42,9 @@ type TaskVariantRow struct {
 type VariantRow struct {
 	Batch
 	Variant
-	AgentVersion  *string  `parquet:"agent_version,dict"`
-	Route         string   `parquet:"route,dict"`
-	Planned       int64    `parquet:"planned"` // = reused + done + failed + skipped + not_started
+	AgentVersion  *string  `parquet:"agent_version,dict"` // as the spec says
+	Route         string   `parquet:"route,dict"`         // the model as called
+	Planned       int64    `parquet:"planned"`            // = reused + done + failed + skipped + not_started
 	Reused        int64    `parquet:"reused"`
 	Done          int64    `parquet:"done"`
 	Failed        int64    `parquet:"failed"`
@@ -60,20 +60,20 @@ type VariantRow struct {
 	Coverage      *float64 `parquet:"coverage"`
 	Scored        int64    `parquet:"n_scored"`
 	Agents        int64    `parquet:"n_agent"`
-	Timeouts      int64    `parquet:"n_timeout"`
-	Providers     int64    `parquet:"n_provider"`
+	Timeouts      int64    `parquet:"n_timeout"`  // out of time: score 0, or missing under timeout_policy: missing
+	Providers     int64    `parquet:"n_provider"` // missing, as the next four
 	Tools         int64    `parquet:"n_tool"`
 	Harnesses     int64    `parquet:"n_harness"`
 	JudgeFails    int64    `parquet:"n_judge"`
 	Budgets       int64    `parquet:"n_budget"`
-	NotRun        int64    `parquet:"n_not_run"`
+	NotRun        int64    `parquet:"n_not_run"` // never started
 	Absent        int64    `parquet:"n_absent"`
 	CostUSD       *float64 `parquet:"cost_usd"` // all attempts, as reported; of the known ones
 	CostUnknown   int64    `parquet:"cost_unknown"`
 	Repriced      *float64 `parquet:"cost_repriced_usd"`
-	RepricedUnk   int64    `parquet:"cost_repriced_unknown"`
-	JudgeCostUSD  *float64 `parquet:"judge_cost_usd"`
-	TokensInput   *float64 `parquet:"tokens_input"` // sums of the known counts
+	RepricedUnk   int64    `parquet:"cost_repriced_unknown"` // attempts whose tokens or price are unknown
+	JudgeCostUSD  *float64 `parquet:"judge_cost_usd"`        // of votes of known cost, of all attempts
+	TokensInput   *float64 `parquet:"tokens_input"`          // sums of the known counts
 	TokensRead    *float64 `parquet:"tokens_cache_read"`
 	TokensWrite   *float64 `parquet:"tokens_cache_write"`
 	TokensOutput  *float64 `parquet:"tokens_output"`
@@ -93,15 +93,15 @@ type VariantRow struct {
 	FailedUnknown  int64    `parquet:"failed_attempts_unknown"`
 	FailedRepriced *float64 `parquet:"failed_attempts_repriced_usd"`
 	Decision
-	Mean              *float64 `parquet:"mean"` // of the metric, over tasks
-	MeanTasks         *int64   `parquet:"mean_tasks"`
-	Repeats           *int64   `parquet:"repeats"` // counted, with a valid outcome
-	StandardError     *float64 `parquet:"se"`
-	Freedom           *float64 `parquet:"df"`
-	Low               *float64 `parquet:"ci_low"` // 95 %, not adjusted
+	Mean              *float64 `parquet:"mean"`       // of the metric, over tasks
+	MeanTasks         *int64   `parquet:"mean_tasks"` // behind the mean
+	Repeats           *int64   `parquet:"repeats"`    // counted, with a valid outcome
+	StandardError     *float64 `parquet:"se"`         // standard error
+	Freedom           *float64 `parquet:"df"`         // degrees of freedom
+	Low               *float64 `parquet:"ci_low"`     // 95 %, not adjusted
 	High              *float64 `parquet:"ci_high"`
-	Method            *string  `parquet:"ci_method,dict"`
-	RankLow           *int64   `parquet:"rank_low"` // null: fewer than 3 repeats, or not measured
+	Method            *string  `parquet:"ci_method,dict"` // how it was computed
+	RankLow           *int64   `parquet:"rank_low"`       // null: fewer than 3 repeats, or not measured
 	RankHigh          *int64   `parquet:"rank_high"`
 	Letters           *string  `parquet:"letters,dict"` // variants that share one are not separated
 	Best              *bool    `parquet:"best"`         // may be called best
@@ -111,26 +111,26 @@ type VariantRow struct {
 	SelectionRankHigh *int64   `parquet:"selection_rank_high"`
 	FlaggedRankLow    *int64   `parquet:"flagged_rank_low"` // without flagged outcomes; null = none
 	FlaggedRankHigh   *int64   `parquet:"flagged_rank_high"`
-	RerunVariance     *float64 `parquet:"rerun_variance"` // of a single run of a task
-	ICC               *float64 `parquet:"icc"`            // reliability of a single run
-	ICCMean           *float64 `parquet:"icc_mean"`       // reliability of the mean of the runs
-	FlipRate          *float64 `parquet:"flip_rate"`      // tasks that neither always pass nor always fail; grows with repeats
-	SingleRuns        *float64 `parquet:"single_run_difference"`
-	Unstable          *bool    `parquet:"unstable"`
-	BandLow           *float64 `parquet:"failure_band_low"`  // if every failure had been a 0
-	BandHigh          *float64 `parquet:"failure_band_high"` // if every failure had been a 1
-	Failures          *int64   `parquet:"failures"`          // not the agent's doing
-	K                 *int64   `parquet:"k"`                 // of pass_at_k and pass_hat_k: the smallest number of repeats in the batch
-	PassAt            *float64 `parquet:"pass_at_k"`         // at least one of k runs passes
+	RerunVariance     *float64 `parquet:"rerun_variance"`        // of a single run of a task
+	ICC               *float64 `parquet:"icc"`                   // reliability of a single run
+	ICCMean           *float64 `parquet:"icc_mean"`              // reliability of the mean of the runs
+	FlipRate          *float64 `parquet:"flip_rate"`             // tasks that neither always pass nor always fail; grows with repeats
+	SingleRuns        *float64 `parquet:"single_run_difference"` // two single runs differ by less in 95 of 100 cases (F25)
+	Unstable          *bool    `parquet:"unstable"`              // two single runs may differ by more than the margin (F25), or whole runs do (F8)
+	BandLow           *float64 `parquet:"failure_band_low"`      // if every failure had been a 0
+	BandHigh          *float64 `parquet:"failure_band_high"`     // if every failure had been a 1
+	Failures          *int64   `parquet:"failures"`              // not the agent's doing
+	K                 *int64   `parquet:"k"`                     // of pass_at_k and pass_hat_k: the smallest number of repeats in the batch
+	PassAt            *float64 `parquet:"pass_at_k"`             // at least one of k runs passes
 	PassAtLow         *float64 `parquet:"pass_at_k_low"`
 	PassAtHigh        *float64 `parquet:"pass_at_k_high"`
 	PassHat           *float64 `parquet:"pass_hat_k"` // all of k runs pass
 	PassHatLow        *float64 `parquet:"pass_hat_k_low"`
 	PassHatHigh       *float64 `parquet:"pass_hat_k_high"`
-	PassTasks         *int64   `parquet:"pass_k_tasks"`    // behind both
-	PassExcluded      *int64   `parquet:"pass_k_excluded"` // tasks with fewer than k runs
-	PassReason        *string  `parquet:"pass_k_reason,dict"`
-	TaskCost          *float64 `parquet:"cost_per_task_usd"` // of a scored outcome, as reported
+	PassTasks         *int64   `parquet:"pass_k_tasks"`       // behind both
+	PassExcluded      *int64   `parquet:"pass_k_excluded"`    // tasks with fewer than k runs
+	PassReason        *string  `parquet:"pass_k_reason,dict"` // why pass_at_k and pass_hat_k are null
+	TaskCost          *float64 `parquet:"cost_per_task_usd"`  // of a scored outcome, as reported
 	TaskCostLow       *float64 `parquet:"cost_per_task_low"`
 	TaskCostHigh      *float64 `parquet:"cost_per_task_high"`
 	PassCost          *float64 `parquet:"cost_per_pass_usd"`
@@ -146,26 +146,26 @@ type VariantRow struct {
 	RepricedPassHigh  *float64 `parquet:"repriced_per_pass_high"`
 	RepricedPassBy    *string  `parquet:"repriced_per_pass_method,dict"`
 	RepricedKnown     *int64   `parquet:"repriced_known"`
-	TaskTime          *float64 `parquet:"work_s"`      // seconds of a scored outcome, without waiting
-	TaskTimeLow       *float64 `parquet:"work_s_low"`  //
-	TaskTimeHigh      *float64 `parquet:"work_s_high"` //
-	WorkMedian        *float64 `parquet:"work_s_median"`
-	WorkP90           *float64 `parquet:"work_s_p90"`
+	TaskTime          *float64 `parquet:"work_s"`               // seconds of a scored outcome, without waiting
+	TaskTimeLow       *float64 `parquet:"work_s_low"`           //
+	TaskTimeHigh      *float64 `parquet:"work_s_high"`          //
+	WorkMedian        *float64 `parquet:"work_s_median"`        // interpolated
+	WorkP90           *float64 `parquet:"work_s_p90"`           // 90th percentile, interpolated
 	WorkKnown         *int64   `parquet:"work_known"`           // scored outcomes of known time, behind the above
 	LostMost          *string  `parquet:"lost_most_judge,dict"` // whose votes for it are lowest
-	LostMostMean      *float64 `parquet:"lost_most_mean"`
+	LostMostMean      *float64 `parquet:"lost_most_mean"`       // mean vote of that judge
 	Routing
 }
 
 // Charges say what was paid today and what that which was reused had cost, judges apart.
 type Charges struct {
-	Ran            int64    `parquet:"evaluations_ran"` // by this batch, those that don't count included
-	ReusedRuns     int64    `parquet:"evaluations_reused"`
-	PaidUSD        *float64 `parquet:"paid_usd"`     // by this batch, as reported; of the known ones
-	PaidUnknown    int64    `parquet:"paid_unknown"` // attempts of unknown cost
+	Ran            int64    `parquet:"evaluations_ran"`    // by this batch, those that don't count included
+	ReusedRuns     int64    `parquet:"evaluations_reused"` // counted ones of other batches
+	PaidUSD        *float64 `parquet:"paid_usd"`           // by this batch, as reported; of the known ones
+	PaidUnknown    int64    `parquet:"paid_unknown"`       // attempts of unknown cost
 	PaidRepriced   *float64 `parquet:"paid_repriced_usd"`
-	PaidJudges     *float64 `parquet:"paid_judges_usd"`
-	ReusedUSD      *float64 `parquet:"reused_usd"` // when it was measured
+	PaidJudges     *float64 `parquet:"paid_judges_usd"` // of judges, which is no part of the figures before it
+	ReusedUSD      *float64 `parquet:"reused_usd"`      // when it was measured
 	ReusedUnknown  int64    `parquet:"reused_unknown"`
 	ReusedRepriced *float64 `parquet:"reused_repriced_usd"`
 	ReusedJudges   *float64 `parquet:"reused_judges_usd"`
@@ -173,22 +173,22 @@ type Charges struct {
 
 // Routing is where a candidate stands against the reference.
 type Routing struct {
-	Standing       *string  `parquet:"standing,dict"` // null = no reference, or itself
-	PNonInferior   *float64 `parquet:"p_non_inferior_adjusted"`
-	PInferior      *float64 `parquet:"p_inferior_adjusted"`
-	StandingLow    *float64 `parquet:"standing_low"`
+	Standing       *string  `parquet:"standing,dict"`           // null = no reference, or itself
+	PNonInferior   *float64 `parquet:"p_non_inferior_adjusted"` // of the claim that it is not worse by the margin; by Holm over candidates
+	PInferior      *float64 `parquet:"p_inferior_adjusted"`     // of the claim that it is worse by the margin
+	StandingLow    *float64 `parquet:"standing_low"`            // interval of its difference to the reference
 	StandingHigh   *float64 `parquet:"standing_high"`
-	StandingCodes  *string  `parquet:"standing_codes,dict"`
-	CostRatio      *float64 `parquet:"cost_ratio"` // candidate / reference, of a task run; null = not asked for, or unknown
+	StandingCodes  *string  `parquet:"standing_codes,dict"` // comma between
+	CostRatio      *float64 `parquet:"cost_ratio"`          // candidate / reference, of a task run; null = not asked for, or unknown
 	CostRatioLow   *float64 `parquet:"cost_ratio_low"`
 	CostRatioHigh  *float64 `parquet:"cost_ratio_high"`
-	TimeRatio      *float64 `parquet:"time_ratio"`
+	TimeRatio      *float64 `parquet:"time_ratio"` // as cost_ratio, of seconds without waiting
 	TimeRatioLow   *float64 `parquet:"time_ratio_low"`
 	TimeRatioHigh  *float64 `parquet:"time_ratio_high"`
-	RerunRatio     *float64 `parquet:"rerun_variance_ratio"`
+	RerunRatio     *float64 `parquet:"rerun_variance_ratio"` // as cost_ratio, of rerun variances
 	RerunRatioLow  *float64 `parquet:"rerun_variance_ratio_low"`
 	RerunRatioHigh *float64 `parquet:"rerun_variance_ratio_high"`
-	Recommended    *bool    `parquet:"recommended"`
-	Advantages     *string  `parquet:"advantages,dict"` // shown to be material, comma between
-	NotBecause     *string  `parquet:"recommended_reason,dict"`
+	Recommended    *bool    `parquet:"recommended"`             // it may replace the reference
+	Advantages     *string  `parquet:"advantages,dict"`         // shown to be material, comma between
+	NotBecause     *string  `parquet:"recommended_reason,dict"` // why not
 }

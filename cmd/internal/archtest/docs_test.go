@@ -2,15 +2,11 @@ package archtest
 
 import (
 	"context"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -81,22 +77,32 @@ func addFields(out map[string]string, in reflect.Type, at string) {
 	}
 }
 
-func TestMLflowPageHasEveryTag(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../../../planner/ledger/tags.go", nil, 0)
+// TestPagesHaveEveryTag looks for what is called benchbatch.… in the code and in the plugin.
+func TestPagesHaveEveryTag(t *testing.T) {
+	names := regexp.MustCompile(`"(benchbatch\.[a-z_]+)"`)
+	plugin, err := filepath.Glob("../../../mlflow/plugin/src/*/*.py")
 	require.NoError(t, err)
-	contract, found := page(t, "docs/mlflow.md"), 0
-	ast.Inspect(file, func(n ast.Node) bool {
-		lit, ok := n.(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
-			return true
+	require.NotEmpty(t, plugin)
+	var files []string
+	for _, f := range plugin {
+		files = append(files, strings.TrimPrefix(f, "../../../"))
+	}
+	for _, of := range sources(t) {
+		for _, f := range of {
+			if !f.test {
+				files = append(files, f.name)
+			}
 		}
-		if tag, err := strconv.Unquote(lit.Value); err == nil && strings.HasPrefix(tag, "benchbatch.") {
-			found++
-			assert.Contains(t, contract, "`"+tag+"`")
+	}
+	contract := page(t, "docs/mlflow.md") + page(t, "docs/tables.md")
+	found := map[string]bool{}
+	for _, f := range files {
+		for _, m := range names.FindAllStringSubmatch(page(t, f), -1) {
+			found[m[1]] = true
+			assert.Contains(t, contract, "`"+m[1]+"`", "%s: no page has it", f)
 		}
-		return true
-	})
-	assert.Greater(t, found, 20, "the tags were not found")
+	}
+	assert.Greater(t, len(found), 35, "the tags were not found")
 }
 
 func TestArchitecturePageHasEveryPackage(t *testing.T) {
