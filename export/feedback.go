@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
@@ -43,8 +45,20 @@ func (f *Frozen) Name() string {
 
 // RefreshedName is the name of the folder of a batch whose feedback was read again.
 func RefreshedName(name string, f *batch.Feedback) string {
-	return name + RefreshedMark + f.AsOf.UTC().Format("20060102T150405.000Z")
+	return name + RefreshedMark + f.AsOf.UTC().Format(refreshedTime)
 }
+
+// BatchName is the name of the batch that a folder of this name holds.
+func BatchName(folder string) string {
+	if at := strings.LastIndex(folder, RefreshedMark); at > 0 {
+		if _, err := time.Parse(refreshedTime, folder[at+len(RefreshedMark):]); err == nil {
+			return folder[:at]
+		}
+	}
+	return folder
+}
+
+const refreshedTime = "20060102T150405.000Z"
 
 // RefreshedMark stands in the name of a folder between that of the batch and the time.
 const RefreshedMark = "_feedback-"

@@ -30,6 +30,18 @@ func said(t *testing.T) *exporttest.Synthetic {
 }
 
 // The same folder with and without what people said differs in nothing that is measured.
+func TestBatchName(t *testing.T) {
+	for folder, batch := range map[string]string{
+		"small-v1_2026-11-30_7f3a9c":                                   "small-v1_2026-11-30_7f3a9c",
+		"small-v1_2026-11-30_7f3a9c_feedback-20261201T010203.004Z":     "small-v1_2026-11-30_7f3a9c",
+		"our_feedback-v1_2026-11-30_7f3a9c":                            "our_feedback-v1_2026-11-30_7f3a9c",
+		"a_feedback-b_2026-11-30_7f3a9c_feedback-20261201T010203.004Z": "a_feedback-b_2026-11-30_7f3a9c",
+		"latest": "latest",
+	} {
+		assert.Equal(t, batch, export.BatchName(folder))
+	}
+}
+
 func TestFeedbackIsNoMeasurement(t *testing.T) {
 	with, without := write(t, said(t).Freeze(), nil), write(t, exporttest.New(small).Freeze(), nil)
 	for _, table := range []string{"outcomes", "judges", "variants", "metrics", "evaluations"} {

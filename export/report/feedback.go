@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/document"
@@ -86,7 +87,9 @@ func opinionsOf(said []batch.Assessment) []*opinion {
 			out = append(out, o)
 		}
 		o.said++
-		o.people[a.Who] = true
+		if a.Who != "" {
+			o.people[a.Who] = true
+		}
 		if n := a.Number(); n != nil {
 			o.numbers++
 			o.sum += *n
@@ -102,7 +105,7 @@ func opinionsOf(said []batch.Assessment) []*opinion {
 
 func (o *opinion) row() document.Row {
 	name := document.Foreign(clip(o.name))
-	if o.name == "" {
+	if strings.TrimSpace(o.name) == "" {
 		name = say("(no name)")
 	}
 	if o.kind == batch.KindExpectation {

@@ -21,7 +21,7 @@ import (
 type child struct {
 	t   *testing.T
 	cmd *exec.Cmd
-	out bytes.Buffer
+	out buffer
 	err buffer
 }
 

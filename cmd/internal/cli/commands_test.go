@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/benchbatch/benchbatch/export/terminal"
 	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner"
+	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
@@ -160,6 +162,17 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWhatEndsInWords: an interrupt and a state are said as people say them.
+func TestWhatEndsInWords(t *testing.T) {
+	var said bytes.Buffer
+	a := &App{Stderr: &said}
+	assert.Equal(t, ExitInterrupted, a.finish(context.Canceled))
+	assert.Equal(t, "error: interrupted\n", said.String())
+	assert.Equal(t, "not started", inWords(batch.Slot{State: batch.SlotNotStarted, Reason: "not started"}))
+	assert.Equal(t, "not started: the ceiling is reached", inWords(batch.Slot{State: batch.SlotNotStarted, Reason: "the ceiling is reached"}))
+	assert.Equal(t, "skipped: 401", inWords(batch.Slot{State: batch.SlotSkipped, Reason: "401"}))
 }
 
 // TestPlanTextAndJSONAgree: the plan's JSON says the same as its text.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,6 +52,21 @@ func (a *App) runDetached(ctx context.Context, conn *connection, r *spec.Resolve
 	})
 }
 
+// attached are the arguments of the same command in the foreground, which asks nothing.
+func attached(args []string) []string {
+	var out []string
+	for _, arg := range args {
+		switch flag, _, _ := strings.Cut(arg, "="); flag {
+		case "--detach":
+			out = append(out, "--yes") // in its place: what stands behind -- is no flag
+		case "--json":
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
+}
+
 // detach starts this command again, in a session of its own and without questions, and
 // waits until it has the state folder.
 func (a *App) detach(ctx context.Context, state string) (*detached, error) {
@@ -66,11 +80,7 @@ func (a *App) detach(ctx context.Context, state string) (*detached, error) {
 		return nil, err
 	}
 	defer log.Close()
-	args := slices.DeleteFunc(slices.Clone(a.Args), func(arg string) bool {
-		flag, _, _ := strings.Cut(arg, "=")
-		return flag == "--detach" || flag == "--json"
-	})
-	cmd := exec.Command(self, append(args, "--yes")...) //nolint:gosec // it is this program
+	cmd := exec.Command(self, attached(a.Args)...) //nolint:gosec // it is this program
 	cmd.Dir, cmd.Stdout, cmd.Stderr = a.Dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

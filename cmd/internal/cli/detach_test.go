@@ -15,6 +15,12 @@ import (
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
+// What stands behind -- is no flag, so the consent stands before it.
+func TestAttached(t *testing.T) {
+	assert.Equal(t, []string{"run", "a.yaml", "--yes"}, attached([]string{"run", "a.yaml", "--detach", "--json"}))
+	assert.Equal(t, []string{"run", "--yes", "--at-once=2", "--", "-a.yaml"}, attached([]string{"run", "--detach=true", "--at-once=2", "--json=true", "--", "-a.yaml"}))
+}
+
 // TestDetach: the launcher goes on when the command has ended, can be asked to stop,
 // and ends by itself with nothing left.
 func TestDetach(t *testing.T) {

@@ -88,6 +88,9 @@ func (a *App) finish(err error) int {
 		return code
 	}
 	text := err.Error()
+	if err == context.Canceled { //nolint:errorlint // alone it says nothing; what wraps it says where
+		text = "interrupted"
+	}
 	if problems := (spec.Problems)(nil); errors.As(err, &problems) && len(problems) > 1 {
 		text = plural(len(problems), "problem") + "\n" + text // each begins with its place then, as editors want it
 	}

@@ -87,7 +87,7 @@ func (a *App) findBatch(ctx context.Context, conn *connection, experiment, name 
 	if err != nil {
 		return nil, ledger.Parent{}, err
 	}
-	p, err := l.Batch(ctx, name)
+	p, err := l.Batch(ctx, export.BatchName(name))
 	return l, p, err
 }
 

@@ -61,6 +61,9 @@ func (a *App) refreshFeedback(ctx context.Context, l *ledger.Ledger, p ledger.Pa
 		return nil, usageError{fmt.Errorf("%s holds batch %s, not %s: give another folder with --out", old, m.Batch, p.Info.RunID)}
 	}
 	if had := m.Feedback; had != nil && had.Unread == "" && had.Digest == again.Digest || had == nil && again.Rows == 0 {
+		if i := slices.IndexFunc(f.withhold, func(w string) bool { return !slices.Contains(m.Withheld, w) }); i >= 0 {
+			return nil, usageError{fmt.Errorf("nothing changed, and %s holds what --withhold %s leaves out: give another folder with --out", old, f.withhold[i])}
+		}
 		a.say("nothing changed: %s; no other folder is written", standsAs(m, again))
 		return &refreshed{p.Info.RunID, old, false, again, nil}, nil
 	}
@@ -111,7 +114,7 @@ func newestFolder(dir string, r *batch.Result) (string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if n := e.Name(); n == r.Name || strings.HasPrefix(n, r.Name+export.RefreshedMark) {
+		if n := e.Name(); e.IsDir() && (n == r.Name || strings.HasPrefix(n, r.Name+export.RefreshedMark)) {
 			names = append(names, n)
 		}
 	}

@@ -171,14 +171,21 @@ func TestWhatPeopleSayComesBack(t *testing.T) {
 	page := s.file(second.Folder, "report.md")
 	assert.Contains(t, page, fmt.Sprintf("6 assessments on 2 outcomes of %d traced, by 3 people", all))
 	assert.Contains(t, page, "| tone | 3 | 3 | 0.625 | 2 | 100.0 % | 1 |")
+	assert.Contains(t, page, "| tags | 1 | 0 |", "whom MLflow does not name is no person that can be counted")
 	for _, name := range []string{"report.md", "report.html", "README.md"} {
 		for _, bad := range []string{"<script>|", "![x]", "\u202e", "\x1b"} {
 			assert.NotContains(t, s.file(second.Folder, name), bad, name)
 		}
 	}
 
-	unchanged, _ = s.refresh(first)
+	require.NoError(t, os.WriteFile(second.Folder+".zip", nil, 0o600), "as people pack a folder")
+	unchanged, _ = s.refresh(ran{Batch: filepath.Base(second.Folder)})
 	assert.Equal(t, []any{false, second.Folder}, []any{unchanged.Changed, unchanged.Folder})
+	got := s.run("export", first.Batch, "--refresh-feedback", "--withhold", "raw")
+	assert.Equal(t, ExitUsage, got.code, "what is to be withheld is in the folder that is there")
+	assert.Contains(t, got.stderr, second.Folder+" holds what --withhold raw leaves out: give another folder with --out")
+	assert.Empty(t, got.out)
+	require.NoError(t, os.Remove(second.Folder+".zip"))
 	s.takesBack(one, ann)
 	third, _ := s.refresh(first, "--withhold", "raw")
 	assert.Equal(t, filepath.Base(second.Folder), s.manifest(third.Folder).Supersedes.Folder)

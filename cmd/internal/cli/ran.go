@@ -61,7 +61,7 @@ func cellsOf(p *planner.Plan, r *batch.Result) []ranCell {
 	if r != nil {
 		for _, s := range r.Slots {
 			if s.Reason != "" {
-				reasons[s.Cell] = string(s.State) + ": " + oneLine(s.Reason)
+				reasons[s.Cell] = inWords(s)
 			}
 		}
 	}
@@ -78,6 +78,15 @@ func cellsOf(p *planner.Plan, r *batch.Result) []ranCell {
 		seats = seats[n:]
 	}
 	return out
+}
+
+// inWords says what became of a slot, and why where that says more.
+func inWords(s batch.Slot) string {
+	state, why := strings.ReplaceAll(string(s.State), "_", " "), oneLine(s.Reason)
+	if why == state {
+		return state
+	}
+	return state + ": " + why
 }
 
 // describeCell sums up the slots of one cell. One repeat of which nothing is known

@@ -89,18 +89,29 @@ func (a *App) status(ctx context.Context, name string, f statusFlags) error {
 	if err := a.nameBatch(&name, &f); err != nil {
 		return err
 	}
+	seen, away := false, false
 	for {
 		waiting, launcher, err := executor.LookAt(f.state)
 		if err != nil {
 			return err
 		}
 		out, err := a.look(ctx, name, f)
+		if seen && errors.Is(err, mlflow.ErrUnreachable) && ctx.Err() == nil {
+			if !away {
+				a.say("MLflow is away, and is asked again and again: %s", oneLine(err.Error()))
+			}
+			if away, err = true, pause(ctx, f.every); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			if !a.asJSON {
 				a.showWaiting(waiting, launcher)
 			}
 			return err
 		}
+		name, seen, away = out.Batch, f.watch, false // the same one, whatever begins meanwhile
 		out.waiting(waiting)
 		if f.watch && a.Terminal && !a.asJSON {
 			a.print("\x1b[H\x1b[2J")
@@ -114,11 +125,19 @@ func (a *App) status(ctx context.Context, name string, f statusFlags) error {
 			}
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(max(time.Second, f.every)):
+		if err := pause(ctx, f.every); err != nil {
+			return err
 		}
+	}
+}
+
+// pause waits between two looks.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(max(time.Second, d)):
+		return nil
 	}
 }
 

@@ -103,6 +103,30 @@ func TestRunGoesOnAfterAStop(t *testing.T) {
 	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
 }
 
+// TestStatusIsWatchedWhileMLflowIsAway: a watch outlives the server, and stays with its batch.
+func TestStatusIsWatchedWhileMLflowIsAway(t *testing.T) {
+	s := newShell(t, mlflowtest.Newest)
+	s.one()
+	s.json(new(ran), "run", s.spec, "--max-cost", "0.001")
+	faults, address := mlflowtest.NewProxy(t, s.env["MLFLOW_TRACKING_URI"])
+	c := s.child([]string{"MLFLOW_TRACKING_URI=" + address, "MLFLOW_HTTP_REQUEST_MAX_RETRIES=0"}, "status", s.spec, "--watch", "--every", "1s")
+	seen := func(n int) func() bool {
+		return func() bool { return strings.Count(c.out.String(), "2 planned = ") >= n }
+	}
+	c.until("a first look", seen(1))
+	faults.Inject(mlflowtest.Fault{Route: "mlflow", Do: mlflowtest.Drop})
+	c.until("the news", func() bool { return strings.Contains(c.err.String(), "MLflow is away, and is asked again and again") })
+	before := strings.Count(c.out.String(), "2 planned = ")
+	faults.Clear()
+	c.until("another look", seen(before+1))
+	s.measure()
+	s.json(new(ran), "run", s.spec, "--new", "--yes", "--max-cost", "0.001")
+	got := c.wait()
+	assert.Equal(t, ExitDone, got.code, got.stderr)
+	assert.Contains(t, got.out, "frozen")
+	assert.Equal(t, 1, strings.Count(got.stderr, "MLflow is away"))
+}
+
 // TestStatusSaysWhatWaits has MLflow away after a measurement: what waits on disk is
 // told without it.
 func TestStatusSaysWhatWaits(t *testing.T) {
