@@ -136,6 +136,9 @@ type Power struct {
 	// as planned; nil = no number helps, or no margin.
 	Repeats *int `json:"repeats_needed"`
 	Tasks   *int `json:"tasks_needed"`
+	// ByRepeats is the MDE with other numbers of repeats, the planned one among them if
+	// it is at least 3; fewest first.
+	ByRepeats []AtRepeats `json:"by_repeats"`
 	// Units is how many independent units must differ before any pair can be separated
 	// at all; 0 where the rule doesn't ask.
 	Units int `json:"units_needed"`

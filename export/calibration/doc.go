@@ -3,7 +3,8 @@
 //
 // Order of use: give a Collector to export.Folder.Render for the folder of the
 // slice, fill a Planned with the batch as it is planned, call Decide, and show the
-// result: Facts and Reasons on a terminal, Page as a document, the value as JSON.
+// result: Facts, Repeats and Reasons on a terminal, Page as a document (whose charts are
+// document.Figures), the value as JSON.
 //
 // The answers are those of export/stats: ceiling and floor (F23), informative tasks
 // and families (F24), run shocks and stability (F8, F25), failures (F22), the

@@ -34,6 +34,7 @@ func (c *Calibration) Page() *document.Document {
 		&document.Heading{Level: 2, ID: "variants", Text: document.Say("Variants")},
 		c.variantTable(),
 	)
+	d.Add(c.repeatsSection()...)
 	if len(c.Panel.Families) > 0 {
 		d.Add(&document.Heading{Level: 2, ID: "families", Text: document.Say("Families")}, c.familyTable())
 	}

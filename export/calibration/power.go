@@ -28,6 +28,7 @@ func (p *Planned) power(v *export.Verdict) *Power {
 	}
 	var mde, noise, df []float64
 	var repeats, tasks []int
+	var pairs []known
 	for i := range v.Pairs {
 		pair := &v.Pairs[i]
 		if !pair.Compared || pair.Design == nil {
@@ -35,7 +36,8 @@ func (p *Planned) power(v *export.Verdict) *Power {
 		}
 		d := *pair.Design
 		d.Alpha = level / float64(max(1, out.Pairs))
-		seen, least := p.detectable(d, pair)
+		pairs = append(pairs, known{d, pair})
+		seen, least := p.detectable(d, pair, p.Repeats)
 		x := max(seen, least)
 		mde, noise, df = append(mde, x), append(noise, seen), append(df, float64(pair.Tasks-1))
 		if delta := v.Rule.Margin; delta != nil {
@@ -50,18 +52,32 @@ func (p *Planned) power(v *export.Verdict) *Power {
 		return nil
 	}
 	out.MDE.Value, out.noise = median(mde), median(noise)
-	if low, high, ok := stats.SpreadLimits(median(df)); ok {
-		l, h := out.MDE.Value*low, min(1, out.MDE.Value*high)
-		out.MDE.Low, out.MDE.High = &l, &h
+	low, high, ok := stats.SpreadLimits(median(df))
+	interval := func(mde float64) Interval {
+		i := Interval{Value: mde}
+		if ok {
+			l, h := mde*low, min(1, mde*high)
+			i.Low, i.High = &l, &h
+		}
+		return i
 	}
+	out.MDE = interval(out.MDE.Value)
 	out.Repeats, out.Tasks = need(repeats), need(tasks)
+	out.ByRepeats = p.byRepeats(pairs, out.Repeats, interval)
 	return out
 }
 
-// detectable is the pair's MDE in the planned batch by its noise, and the least one
-// that F14 sets where fewer than 5 units can be expected to differ, else 0.
-func (p *Planned) detectable(d stats.Design, pair *stats.Pair) (noise, least float64) {
-	noise, _ = d.MDE(p.Tasks, p.Repeats, p.Repeats)
+// known is a pair that the slice tells about, with its share of the level.
+type known struct {
+	design stats.Design
+	pair   *stats.Pair
+}
+
+// detectable is the pair's MDE in the planned batch, with so many repeats, by its
+// noise, and the least one that F14 sets where fewer than 5 units can be expected to
+// differ, else 0.
+func (p *Planned) detectable(d stats.Design, pair *stats.Pair, repeats int) (noise, least float64) {
+	noise, _ = d.MDE(p.Tasks, repeats, repeats)
 	if pair.Units > 0 && float64(pair.Different)/float64(pair.Units)*float64(p.Units) < fewUnits {
 		least, _ = stats.FewHalfWidth(d.Alpha/2, p.Units)
 	}

@@ -1,6 +1,6 @@
 // Package chart draws the pictures of a report as static SVG: Intervals (a forest
-// plot), Scatter (score against cost), Dots (every run), Heat (tasks by variants)
-// and Bars (shares of a whole). Fill a struct, call SVG, and use the result as a
+// plot), Scatter (score against cost), Dots (every run), Heat (tasks by variants),
+// Bars (shares of a whole) and Curve (what more repeats show). Fill a struct, call SVG, and use the result as a
 // file of its own or inside an HTML page, several on a page if their Names differ.
 //
 // Text is text, in the reader's own sans-serif font, and is cut by an estimate of

@@ -83,6 +83,14 @@ func anyBars(t *rapid.T) drawing {
 		})}
 }
 
+func anyCurve(t *rapid.T) drawing {
+	return Curve{Head: heads.Draw(t, "head"), XAxis: labels.Draw(t, "x"), YAxis: labels.Draw(t, "y"), Legend: labels.Draw(t, "legend"),
+		Marked: labels.Draw(t, "marked"), Level: figures.Draw(t, "level"), At: labels.Draw(t, "at"),
+		Points: some(t, 12, func(t *rapid.T) CurvePoint {
+			return CurvePoint{rapid.Int().Draw(t, "number"), figures.Draw(t, "value"), figures.Draw(t, "low"), figures.Draw(t, "high"), rapid.Bool().Draw(t, "marked")}
+		})}
+}
+
 var (
 	odd        = regexp.MustCompile(`NaN|[+-]?Inf\b|undefined|%!`)
 	horizontal = regexp.MustCompile(` (?:x|cx)="([^"]*)"| d="M([^ ]+) `)
@@ -92,7 +100,7 @@ var (
 // TestAnything draws charts of all kinds of figures and labels.
 func TestAnything(t *testing.T) {
 	for name, drawn := range map[string]func(*rapid.T) drawing{
-		"intervals": anyIntervals, "scatter": anyScatter, "dots": anyDots, "heat": anyHeat, "bars": anyBars,
+		"intervals": anyIntervals, "scatter": anyScatter, "dots": anyDots, "heat": anyHeat, "bars": anyBars, "curve": anyCurve,
 	} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			c := drawn(t)

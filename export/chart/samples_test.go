@@ -24,6 +24,7 @@ func samples(narrow bool) map[string]drawing {
 		"panel":     samplePanel(narrow, 500, 12),
 		"bars":      sampleBars(narrow),
 		"spend":     sampleSpend(narrow),
+		"curve":     sampleCurve(narrow),
 	}
 }
 
@@ -153,4 +154,18 @@ func sampleSpend(narrow bool) Bars {
 		},
 		Axis: "USD", Prefix: "$",
 	}
+}
+
+func sampleCurve(narrow bool) Curve {
+	v := Curve{
+		Head:  head("curve", "A smaller difference shows with more repeats", narrow),
+		XAxis: "repeats of each variant", YAxis: "detectable difference", Legend: "median pair, with its interval",
+		Marked: "as planned: 5 repeats, 0.085", Level: new(0.05), At: "margin 0.050",
+	}
+	for _, k := range []int{3, 4, 5, 6, 8, 10, 15, 20} {
+		mde := 0.19 / math.Sqrt(float64(k))
+		v.Points = append(v.Points, CurvePoint{X: k, Value: new(mde), Low: new(mde * 0.8), High: new(mde * 1.5), Marked: k == 5})
+	}
+	v.Points[7].Low, v.Points[7].High = nil, nil
+	return v
 }

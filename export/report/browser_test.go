@@ -18,8 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/benchbatch/benchbatch/export"
+	"github.com/benchbatch/benchbatch/export/calibration"
+	"github.com/benchbatch/benchbatch/export/document"
 	"github.com/benchbatch/benchbatch/export/exporttest"
 	"github.com/benchbatch/benchbatch/export/exporttest/browser"
+	"github.com/benchbatch/benchbatch/export/tables"
 )
 
 var shots = flag.String("shots", "", "folder in which the browser test leaves its pictures")
@@ -37,7 +40,26 @@ func pages(t *testing.T) map[string]string {
 		require.NoError(t, err)
 		out[name] = filepath.Join(dir, "report.html")
 	}
+	out["calibration"] = filepath.Join(t.TempDir(), "calibration.html")
+	require.NoError(t, os.WriteFile(out["calibration"], []byte(document.HTML(calibrated(t).Page())), 0o666))
 	return out
+}
+
+// calibrated is a calibration with everything that its page can show.
+func calibrated(t *testing.T) *calibration.Calibration {
+	s := exporttest.Mixed()
+	dir, err := export.Write(t.Context(), s.Freeze(), export.Options{Out: t.TempDir(), Outputs: []export.Output{tables.Output{}}})
+	require.NoError(t, err)
+	f, err := export.OpenFolder(t.Context(), dir, tables.Output{})
+	require.NoError(t, err)
+	from := &calibration.Collector{}
+	_, _, err = f.Render(t.Context(), "", []export.Output{from})
+	require.NoError(t, err)
+	p := calibration.Planned{Version: "v1", Tasks: 60, Units: 60, Repeats: 5}
+	for _, c := range s.Plan.Cells {
+		p.Variants = append(p.Variants, calibration.Rest{Variant: c.Variant.String(), Missing: 5})
+	}
+	return calibration.Decide(from, p)
 }
 
 // seenPage is what a page tells of itself.
@@ -100,9 +122,10 @@ const inspect = `(() => {
 func TestPageInBrowser(t *testing.T) {
 	b := browser.Start(t)
 	ways := map[string][]browser.Options{
-		"plausible": {{Width: 1280}, {Width: 1280, Dark: true}, {Width: 390}, {Width: 390, Dark: true}, {Width: 695, Print: true}},
-		"mixed":     {{Width: 390}, {Width: 1280, Dark: true}},
-		"empty":     {{Width: 390, Dark: true}, {Width: 695, Print: true}},
+		"plausible":   {{Width: 1280}, {Width: 1280, Dark: true}, {Width: 390}, {Width: 390, Dark: true}, {Width: 695, Print: true}},
+		"mixed":       {{Width: 390}, {Width: 1280, Dark: true}},
+		"empty":       {{Width: 390, Dark: true}, {Width: 695, Print: true}},
+		"calibration": {{Width: 1280}, {Width: 390, Dark: true}, {Width: 695, Print: true}},
 	}
 	for name, page := range pages(t) {
 		for _, o := range ways[name] {

@@ -54,7 +54,7 @@ var packages = []struct {
 	{"export/tables", []string{"export", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/compare", []string{"export", "export/chart", "export/document", "export/stats", "export/tables", "export/terminal", "planner/batch"}},
 	{"export/brief", []string{"export", "export/escape", "export/stats", "export/terminal", "planner/batch"}},
-	{"export/calibration", []string{"export", "export/document", "export/stats", "planner/batch", "planner/outcome"}},
+	{"export/calibration", []string{"export", "export/chart", "export/document", "export/stats", "planner/batch", "planner/outcome"}},
 	{"export/exporttest", []string{"export", "planner/batch", "planner/outcome"}},
 	{"export/exporttest/browser", nil},
 	{"cmd/internal/cli", []string{

@@ -207,6 +207,15 @@ func forecast(s *spec.Spec, p *planner.Plan, atOnce int, seconds map[string]floa
 // costs changes with what has been measured since.
 func writePages(folder string, d *document.Document) ([]string, error) {
 	var out []string
+	for _, f := range document.Figures(d) {
+		name := filepath.Join(filepath.Dir(folder), filepath.FromSlash(f.Path()))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return nil, err
+		}
+		if err := replace(name, []byte(f.SVG)); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range []struct{ name, text string }{{folder + ".md", document.Markdown(d)}, {folder + ".html", document.HTML(d)}} {
 		if err := replace(p.name, []byte(p.text)); err != nil {
 			return nil, err
@@ -249,6 +258,9 @@ func (a *App) showCalibrated(c *calibrated) {
 	}
 	for _, fact := range c.Facts() {
 		a.lines(fmt.Sprintf("%-12s", fact.Name), fact.Text.String())
+	}
+	if by := c.Repeats(); len(by) > 0 {
+		a.lines(fmt.Sprintf("%-12s", "by repeats"), by.String())
 	}
 	n := c.Counts
 	a.lines(fmt.Sprintf("%-12s", "slice"), fmt.Sprintf("%d planned = %d reused + %d done + %d failed + %d skipped + %d not started; %s started now",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -126,6 +127,10 @@ func (s *shell) showsCalibration(c calibrated) {
 	}
 	assert.Contains(s.t, joined, "a slice, and no repeat of the batch")
 	assert.Contains(s.t, string(page), "**CALIBRATION**: 5 of 12 tasks")
+	chart := regexp.MustCompile(`\]\((charts/repeats-[0-9a-f]{16}\.svg)\)`).FindStringSubmatch(string(page))
+	require.NotNil(s.t, chart)
+	assert.FileExists(s.t, filepath.Join(filepath.Dir(c.Folder), chart[1]))
+	assert.Contains(s.t, got.out, "by repeats")
 	html, err := os.ReadFile(c.Pages[1])
 	require.NoError(s.t, err)
 	assert.Contains(s.t, string(html), "<strong>CALIBRATION</strong>")
