@@ -27,6 +27,7 @@
 // Every error of a call is an [*Error], which names the call, the address (without secrets and query), the server's code and message
 // and what to do. Kinds are told apart with errors.Is: [ErrNotFound], [ErrUnauthorized], [ErrForbidden], [ErrUnreachable],
 // [ErrAlreadyExists], [ErrParamTaken], [ErrDeleted], [ErrNotJSON], [ErrRedirected], [ErrInvalid], [ErrDeadline], [ErrStateUnknown], [ErrNotStored], [ErrNotOffered].
+// [New] returns those of an address: [ErrNoServer], [ErrUnsupported].
 //
 // All times are milliseconds since the epoch, UTC.
 package mlflow

@@ -7,7 +7,7 @@
 // text follows from the frozen batch alone, in fixed order, without clock, zone or
 // locale; export/document writes both forms of it and escapes foreign text. No
 // verdict is made here: the sentences follow from export.Verdict, one fixed form
-// for each end state.
+// for each end state. Errors are those of files.
 package report
 
 import (

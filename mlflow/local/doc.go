@@ -4,7 +4,8 @@
 // What serves a folder stands in .benchbatch/server.json below it, its output in .benchbatch/server.log. The server outlives the
 // program that started it, unless [Options.EndWithParent] is set.
 //
-// A database that another version of MLflow wrote is never upgraded: Start refuses it and says what can be done.
+// A database that another version of MLflow wrote is never upgraded: Start refuses it ([ErrSchema]) and says what can be done.
+// [ErrNoExecutable] says that no MLflow is installed here, or not where it was said to be.
 //
 // Linux and macOS; MLflow itself is not installed here.
 package local

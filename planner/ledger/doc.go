@@ -8,6 +8,7 @@
 // FinishBatch with the frozen result. Fetch reads any artifact by its run,
 // ReadAssessments what people said of the traces of some.
 //
-// Errors of the server come through as *mlflow.Error. What does not count is
+// Errors: *PlanError (the stored plan of a batch is of no use), *IntegrityError (a
+// stored file is not what was frozen); those of the server come through as *mlflow.Error. What does not count is
 // never an error: it is listed with its reason.
 package ledger

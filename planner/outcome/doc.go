@@ -8,5 +8,5 @@
 // one value a line. Settle turns a parsed line into an outcome with a state;
 // Check says whether the outcomes of a run make a valid repeat of a panel.
 //
-// Errors name the field, the value and the rule; callers add file and line.
+// Errors name the field, the value and the rule; *LineError adds the line, and callers the file.
 package outcome

@@ -1,7 +1,8 @@
 // Package cli is the command line: one file a command, flags, exit codes, wiring.
 //
 // Main runs a command against an App, which holds everything of the process that
-// a command may touch, so that a test can run any command inside itself.
+// a command may touch, so that a test can run any command inside itself. It returns an
+// exit code and no error: what went wrong was said on stderr, with what to do.
 package cli
 
 import (
