@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 // watcher notes what an observer is told of models.
 type watcher struct {
+	full    []string
 	mu      sync.Mutex
 	skipped []string
 }
@@ -35,7 +37,12 @@ func (w *watcher) Back(time.Duration)                      {}
 func (w *watcher) StopAsked(string)                        {}
 func (w *watcher) Tracing(int)                             {}
 func (w *watcher) Waiting(int, []string)                   {}
-func (w *watcher) Elsewhere(planner.Slot)                  {}
+func (w *watcher) Full(quota string, by []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.full = append(w.full, quota+" "+strings.Join(by, " "))
+}
+func (w *watcher) Elsewhere(planner.Slot) {}
 func (w *watcher) Skipped(model, reason string, _ int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

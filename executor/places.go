@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,7 @@ type holding struct {
 	rate   float64     // their tokens a minute
 	whole  idlePlace   // without a lease: another launcher has it, or nobody
 	inside int         // evaluations at work in it
+	told   bool        // that others use it up
 }
 
 // idlePlace is a place that is kept.
@@ -69,6 +71,7 @@ func (r *runner) takePlaces(ctx context.Context, t *turn, h *hand) (short string
 		}
 		var full *claim.Full
 		if errors.As(err, &full) {
+			r.sayFull(of, full)
 			return q.name, nil
 		}
 		if err != nil {
@@ -76,6 +79,24 @@ func (r *runner) takePlaces(ctx context.Context, t *turn, h *hand) (short string
 		}
 	}
 	return "", nil
+}
+
+// sayFull tells who has a quota that this launcher waits for.
+func (r *runner) sayFull(of *holding, full *claim.Full) {
+	var others []string
+	for _, h := range full.Holders {
+		if name := cmp.Or(h.Launcher, "another launcher"); !slices.Contains(others, name) {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	of.mu.Lock()
+	tell := !of.told && of.places == 0 && of.whole.lease == nil
+	of.told = of.told || tell
+	of.mu.Unlock()
+	if tell {
+		r.Observer.Full(full.Quota, others)
+	}
 }
 
 // enter takes an exclusive quota as a whole, unless this launcher has it: its engine

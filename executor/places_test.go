@@ -26,6 +26,7 @@ func fellows(t *testing.T, n int, s *spec.Spec) []*runner {
 		m, err := book.Join(t.Context(), claim.Options{Launcher: string(rune('a' + i))})
 		require.NoError(t, err)
 		r := &runner{shared: &shared{quotas: m, quota: map[string]*holding{}}}
+		r.Observer = &watcher{}
 		r.Resolved = &spec.Resolved{Spec: s}
 		var models []string
 		for _, m := range s.Models {
@@ -100,4 +101,6 @@ func TestAGroupIsOneLaunchersAtATime(t *testing.T) {
 	b.tidyPlaces(t.Context())
 	require.NotNil(t, a.holdsPlaces(t, "m", nil), "b's workers do something else")
 	assert.Nil(t, a.holdsPlaces(t, "o", nil), "the place is in use")
+	assert.Equal(t, []string{"q-o b"}, a.Observer.(*watcher).full, "once")
+	assert.Equal(t, []string{"engine a"}, b.Observer.(*watcher).full)
 }

@@ -33,6 +33,9 @@ type Observer interface {
 	// Waiting says that all that is left is at work elsewhere: so many repeats, by these
 	// launchers. 0 = one of them begins the batch.
 	Waiting(repeats int, launchers []string)
+	// Full says of a quota of which this launcher has nothing that these others use it
+	// up. It is said once.
+	Full(quota string, launchers []string)
 	// Elsewhere says that another launcher has ended the evaluation of a slot.
 	Elsewhere(s planner.Slot)
 }

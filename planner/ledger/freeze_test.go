@@ -66,6 +66,51 @@ func TestFreezingOnce(t *testing.T) {
 	assert.Equal(t, before, after)
 }
 
+// Launchers that finish together may have read different feedback: what stands beside
+// the result is what the one that won had read, and nothing of the others.
+func TestFreezingOnceWithWhatWasRead(t *testing.T) {
+	d := newDesk(t)
+	p := d.begin("a")
+	const launchers = 6
+	parents, lines := make([]Parent, launchers), make([][]byte, launchers)
+	var all sync.WaitGroup
+	for i := range launchers {
+		parents[i] = p
+		said := make([]batch.Assessment, i) // the first one read nothing
+		for n := range said {
+			said[n] = batch.Assessment{RunID: "r", Name: fmt.Sprint("tone ", n), Kind: batch.KindFeedback}
+		}
+		f, body, err := batch.NewFeedback(time.Unix(int64(i), 0), 3, said)
+		require.NoError(t, err)
+		lines[i] = body
+		result, err := json.Marshal(batch.Result{Schema: batch.ResultSchema, Tool: fmt.Sprint(i), Feedback: f})
+		require.NoError(t, err)
+		var beside []Document
+		if i > 0 {
+			beside = []Document{{Name: batch.FileFeedback, Body: body}}
+		}
+		all.Go(func() {
+			_, err := d.FinishBatch(t.Context(), &parents[i], result, nil, beside...)
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	stands, _, err := d.ReadResult(t.Context(), d.frozen(p))
+	require.NoError(t, err)
+	won := stands.Feedback.Rows
+	require.Equal(t, fmt.Sprint(won), stands.Tool)
+	for i := range parents {
+		got, err := d.ReadFeedback(t.Context(), parents[i], stands.Feedback)
+		require.NoError(t, err)
+		assert.Equal(t, string(lines[won]), string(got))
+	}
+	if won > 0 {
+		final, err := d.ReadDocument(t.Context(), d.frozen(p), batch.FileFeedback, "")
+		require.NoError(t, err)
+		assert.Equal(t, string(lines[won]), string(final))
+	}
+}
+
 // A status that was set by hand, or a tag, does not open a frozen batch.
 func TestFrozenStaysFrozen(t *testing.T) {
 	d := newDesk(t)

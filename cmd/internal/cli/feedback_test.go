@@ -197,7 +197,14 @@ func TestWhatPeopleSayComesBack(t *testing.T) {
 	folders, err := os.ReadDir(filepath.Dir(first.Folder))
 	require.NoError(t, err)
 	assert.Len(t, folders, 4)
+	real := s.env["MLFLOW_TRACKING_URI"]
+	s.env["MLFLOW_TRACKING_URI"] = strings.Replace(real, "http://", "http://ann:of-the-address-7@", 1)
+	careless := s.says(one, "bob", "careless", "it is of-the-address-7", "of-the-address-7", "")
 	elsewhere, said := s.refresh(first, "--out", "elsewhere")
+	assert.Contains(t, s.file(elsewhere.Folder, "raw/feedback.jsonl"), `"it is [redacted:`)
+	assert.NotContains(t, s.file(elsewhere.Folder, "raw/feedback.jsonl"), "of-the-address-7")
+	s.env["MLFLOW_TRACKING_URI"] = real
+	s.takesBack(one, careless)
 	assert.Contains(t, said.stderr, "is written first")
 	assert.Equal(t, filepath.Base(first.Folder), s.manifest(elsewhere.Folder).Supersedes.Folder)
 

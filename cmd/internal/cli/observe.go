@@ -121,6 +121,10 @@ func (o *plainObserver) Waiting(repeats int, by []string) {
 	o.line("waiting: %s being measured by %s", repeatsAre(repeats), launchers(by))
 }
 
+func (o *plainObserver) Full(quota string, by []string) {
+	o.line("waiting: quota %s is in use by %s; what needs it starts here when it is free", quota, launchers(by))
+}
+
 func (o *plainObserver) Elsewhere(s planner.Slot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -243,6 +247,7 @@ func (o *barObserver) PutBack(model, reason string, slots int) {
 }
 
 func (o *barObserver) Waiting(repeats int, by []string) { o.above().Waiting(repeats, by) }
+func (o *barObserver) Full(quota string, by []string)   { o.above().Full(quota, by) }
 
 func (o *barObserver) Elsewhere(planner.Slot) {
 	o.mu.Lock()

@@ -137,6 +137,8 @@ func TestOneModelAtATimeAcrossLaunchers(t *testing.T) {
 	assert.LessOrEqual(t, len(s.starts()), 14, "two may have been cut short")
 	_, models := s.atOnce()
 	assert.Equal(t, 1, models)
+	assert.Equal(t, 1, strings.Count(heir.err.String(), "waiting: quota all is in use by "), "who waits is told why, once")
+	assert.Contains(t, heir.err.String(), fmt.Sprintf("(process %d); what needs it starts here when it is free", dead.cmd.Process.Pid))
 	s.ok("verify", r.Folder)
 }
 
