@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,6 +53,8 @@ func TestTwoBeginWithNothingToMeasure(t *testing.T) {
 	one, other := s.fork(t), s.fork(t)
 	faults, address := mlflowtest.NewProxy(t, s.env["MLFLOW_TRACKING_URI"])
 	reached, waited := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(waited) })
+	t.Cleanup(release)
 	faults.Inject(mlflowtest.Fault{Route: "runs/create", Times: 1, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		close(reached)
 		<-waited
@@ -62,7 +65,7 @@ func TestTwoBeginWithNothingToMeasure(t *testing.T) {
 	<-reached
 	b := other.child([]string{lease}, "run", other.spec, "--json")
 	b.until("the second launcher waits", func() bool { return strings.Contains(b.err.String(), "is about to begin the batch") })
-	close(waited)
+	release()
 	x, y := a.ran(ExitDone), b.ran(ExitDone)
 	assert.Equal(t, x.Batch, y.Batch)
 	assert.NotEqual(t, first.Batch, x.Batch)
