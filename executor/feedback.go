@@ -42,14 +42,13 @@ func (r *runner) readFeedback(ctx context.Context, p *planner.Plan, result *batc
 }
 
 // FeedbackOn reads what people say now of the evaluations of a frozen batch, with the lines of
-// its feedback.jsonl. Secrets are redacted as at the freeze: those that the spec names, as far
-// as lookup knows them, and those of mlflowEnv.
-func FeedbackOn(ctx context.Context, l *ledger.Ledger, p ledger.Parent, result *batch.Result, s *spec.Spec, lookup func(string) (string, bool), mlflowEnv []string) (*batch.Feedback, []byte, error) {
+// its feedback.jsonl. Secrets are redacted as far as lookup knows those that the spec names.
+func FeedbackOn(ctx context.Context, l *ledger.Ledger, p ledger.Parent, result *batch.Result, s *spec.Spec, lookup func(string) (string, bool)) (*batch.Feedback, []byte, error) {
 	runs, err := l.Traced(ctx, p, result.Evaluations)
 	if err != nil {
 		return nil, nil, err
 	}
-	return feedbackOf(ctx, l, runs, evaluation.NewRedactor(s, lookup, mlflowEnv))
+	return feedbackOf(ctx, l, runs, evaluation.NewRedactor(s, lookup, nil))
 }
 
 func feedbackOf(ctx context.Context, l *ledger.Ledger, runs []ledger.TracedRun, red *evaluation.Redactor) (*batch.Feedback, []byte, error) {

@@ -55,7 +55,7 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 				return err
 			}
 			if f.refresh {
-				r, err := a.refreshFeedback(cmd.Context(), conn, l, parent, f)
+				r, err := a.refreshFeedback(cmd.Context(), l, parent, f)
 				if err != nil {
 					return err
 				}

@@ -30,7 +30,7 @@ type refreshed struct {
 
 // refreshFeedback reads again what people said of a frozen batch, and where it is not what
 // the newest folder holds writes another one beside it. MLflow is only read.
-func (a *App) refreshFeedback(ctx context.Context, conn *connection, l *ledger.Ledger, p ledger.Parent, f exportFlags) (*refreshed, error) {
+func (a *App) refreshFeedback(ctx context.Context, l *ledger.Ledger, p ledger.Parent, f exportFlags) (*refreshed, error) {
 	if !p.Frozen() {
 		return nil, notFrozen(p)
 	}
@@ -38,7 +38,7 @@ func (a *App) refreshFeedback(ctx context.Context, conn *connection, l *ledger.L
 	if err != nil {
 		return nil, err
 	}
-	again, err := a.readFeedback(ctx, conn, l, p, result, &b)
+	again, err := a.readFeedback(ctx, l, p, result, &b)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func standsAs(m *export.Manifest, now *batch.Feedback) string {
 }
 
 // readFeedback reads what people say now, without the secrets that this machine knows of the batch's spec.
-func (a *App) readFeedback(ctx context.Context, conn *connection, l *ledger.Ledger, p ledger.Parent, result *batch.Result, b *export.Batch) (*batch.Feedback, error) {
+func (a *App) readFeedback(ctx context.Context, l *ledger.Ledger, p ledger.Parent, result *batch.Result, b *export.Batch) (*batch.Feedback, error) {
 	s, err := spec.Parse(b.SpecYAML)
 	if err != nil {
 		return nil, err
 	}
-	f, lines, err := executor.FeedbackOn(ctx, l, p, result, s, a.Env, conn.runnerEnv(a.Env))
+	f, lines, err := executor.FeedbackOn(ctx, l, p, result, s, a.Env)
 	switch {
 	case errors.Is(err, mlflow.ErrNotOffered):
 		return nil, fmt.Errorf("this MLflow has no traces, and so no feedback of people: %w", err)
