@@ -11,6 +11,7 @@ import (
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/claim"
+	"github.com/benchbatch/benchbatch/planner/ledger"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
@@ -100,8 +101,16 @@ func (r *runner) takeMoney(ctx context.Context, t *turn, h *hand) (short string,
 		if errors.As(err, &full) {
 			return moneyShort, nil
 		}
+		if err == nil {
+			err = r.priceOfOthers(ctx, t)
+		}
 		if err != nil {
 			return "", err
+		}
+		if last := len(h.places) - 1; t.money.known { // there is nothing to be learnt
+			of.push(h.places[last].lease)
+			h.places = h.places[:last]
+			r.tidyPlaces(ctx)
 		}
 	}
 	var none *claim.Ceiling
@@ -131,6 +140,27 @@ func (r *runner) takeMoney(ctx context.Context, t *turn, h *hand) (short string,
 		b.over = none.HeldUSD == 0
 	})
 	return moneyShort, nil
+}
+
+// priceOfOthers prices a turn by what other launchers of the batch have paid meanwhile: for
+// its model or, where that is still unknown, for the dearest one.
+func (r *runner) priceOfOthers(ctx context.Context, t *turn) error {
+	var all []ledger.Entry
+	err := r.patiently(ctx, func() (err error) {
+		all, err = r.Ledger.Children(ctx, r.parent)
+		return err
+	})
+	r.sc.change(func() {
+		b := r.sc.queue.budget
+		for _, e := range all {
+			if e.WorstUSD != nil && !e.Live() && !cutShort(e.State) {
+				b.learn(e.Identity.Cell, e.Model, *e.WorstUSD)
+			}
+		}
+		t.money.cancel()
+		t.money = b.reserve(t.Cell)
+	})
+	return err
 }
 
 // openBudget shares the batch's ceiling.
