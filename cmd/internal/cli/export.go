@@ -46,6 +46,9 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
   benchbatch export latest --refresh-feedback`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			conn, err := a.connect(cmd.Context(), false)
 			if err != nil {
 				return err
@@ -77,8 +80,20 @@ BATCH is the parent's run id, the name of the folder, or "latest".`,
 	c.Flags().StringVar(&experiment, "experiment", "", "look for BATCH in experiment `NAME` only")
 	c.Flags().BoolVar(&f.refresh, "refresh-feedback", false, "read again what people said in MLflow; a new folder where it changed")
 	requireVerdict(c, &f.verdict)
-	c.MarkFlagsMutuallyExclusive("refresh-feedback", "require-verdict")
 	return c
+}
+
+// check refuses flags that can't be meant.
+func (f *exportFlags) check() error {
+	for _, w := range f.withhold {
+		if w != export.WithholdRaw && w != export.WithholdInputs {
+			return usageError{fmt.Errorf("--withhold %s: raw or inputs is expected", w)}
+		}
+	}
+	if f.refresh && f.verdict {
+		return usageError{errors.New("--refresh-feedback and --require-verdict: choose one; no verdict is made from what people say")}
+	}
+	return nil
 }
 
 // findBatch finds a batch by what people call it.

@@ -186,6 +186,11 @@ func TestWhatPeopleSayComesBack(t *testing.T) {
 	assert.Contains(t, got.stderr, second.Folder+" holds what --withhold raw leaves out: give another folder with --out")
 	assert.Empty(t, got.out)
 	require.NoError(t, os.Remove(second.Folder+".zip"))
+	for _, wrong := range [][]string{{"--withhold", "answers"}, {"--require-verdict"}} {
+		got := s.run(append([]string{"export", first.Batch, "--refresh-feedback"}, wrong...)...)
+		assert.Equal(t, ExitUsage, got.code, got.stderr)
+		assert.Contains(t, got.stderr, wrong[0])
+	}
 	s.takesBack(one, ann)
 	third, _ := s.refresh(first, "--withhold", "raw")
 	assert.Equal(t, filepath.Base(second.Folder), s.manifest(third.Folder).Supersedes.Folder)

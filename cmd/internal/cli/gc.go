@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
@@ -79,6 +80,9 @@ and kept on disk is logged all the same by the next run with its state folder.`,
 			l, err := ledger.Open(cmd.Context(), conn.client, experiment)
 			if err != nil {
 				return err
+			}
+			if experiment != "" && l.ExperimentID() == "" {
+				return usageError{fmt.Errorf("no experiment is called %q: leave --experiment out to look in all", experiment)}
 			}
 			left, err := a.collectLeft(cmd.Context(), l, yes)
 			if err != nil {

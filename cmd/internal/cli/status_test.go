@@ -180,6 +180,9 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	}
 	require.NoError(t, client.SetTag(t.Context(), foreign, "benchbatch.generation", "")) // as another tool would log it
 
+	got := s.run("gc", "--experiment", "no-such")
+	assert.Equal(t, ExitUsage, got.code, "nothing there is not the same as nobody there")
+	assert.Contains(t, got.stderr, `no experiment is called "no-such"`)
 	text := s.ok("gc", "--experiment", s.name()).out
 	assert.Contains(t, text, "without a lease, so only who runs it can tell: left alone")
 	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
