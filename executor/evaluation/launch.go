@@ -25,11 +25,17 @@ type program struct {
 	memory  int64
 	cpus    float64
 	stuck   bool // what it left could not be gathered
+	unread  bool // what it said could not be written down
 }
 
 // discard removes a program's folder. One that could not be gathered is kept,
-// under a name by which RemoveLeft does not find it.
+// under a name by which RemoveLeft does not find it. Where its answers could not be
+// written down either, it stays as a killed launcher would leave it: who continues the
+// evaluation reads them there.
 func (p *program) discard() {
+	if p.unread {
+		return
+	}
 	if !p.stuck || os.Rename(filepath.Dir(p.tree.Root), p.aside()) != nil {
 		_ = p.tree.Remove()
 	}

@@ -82,6 +82,9 @@ func Measure(ctx context.Context, r Request) (Measured, error) {
 	if err := m.complete(&out); err != nil {
 		return out, &NotSaved{r.Dir, err}
 	}
+	if m.journal.err != nil { // what was left for whoever continues is saved after all
+		return out, RemoveLeft(r.WorkRoot, r.UUID)
+	}
 	return out, nil
 }
 

@@ -48,7 +48,31 @@ func LookAtLeft(dir string) (Left, error) {
 		}
 		left.Attempts = append(left.Attempts, outcome.Attempt{Outcome: a.Outcome})
 	}
+	m.req = h.request(dir)
+	for _, o := range m.unheard() {
+		if _, known := c.answers[o.Task]; !known {
+			left.Finished++
+			left.Attempts = append(left.Attempts, outcome.Attempt{Outcome: o})
+		}
+	}
 	return left, nil
+}
+
+// unheard are the outcomes that a runner left in its private folder, and that nobody
+// may have written down.
+func (m *measurement) unheard() (all []outcome.Outcome) {
+	tree, ok := m.leftTree()
+	if !ok {
+		return nil
+	}
+	m.red = &Redactor{}
+	l := m.readLines(tree.Out(), m.req.Spec.Tasks)
+	for _, t := range m.req.Spec.Tasks {
+		if o, ok := l.of[t.ID]; ok && o.Error == nil {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // cut is the attempt in which a launcher was ended.

@@ -79,7 +79,9 @@ func (m *measurement) whole(ctx context.Context, n int, tasks []batch.Task, got 
 		got[t.ID] = a
 		answers = append(answers, a.record(n))
 	}
-	return errors.Join(err, m.journal.add(answers...))
+	said := m.journal.add(answers...)
+	p.unread = said != nil
+	return errors.Join(err, said)
 }
 
 // record is the journal's line of an answer.

@@ -21,7 +21,6 @@ var (
 	faults = flag.Int("faults", 30, "faults that are to happen at least; make chaos has 1,000")
 	limit  = flag.Duration("limit", 5*time.Minute, "no batch begins after it")
 	side   = flag.Int("side", 2, "batches side by side")
-	onward = flag.Bool("onward", false, "begin further batches after a violation")
 )
 
 // TestChaos runs batches, each by two or three launchers at once, while processes are

@@ -19,7 +19,6 @@ var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 // TestDocumentedCommands runs the commands of every page, each page as one shell
 // script in a folder of its own. `make` lines are what CI runs.
 func TestDocumentedCommands(t *testing.T) {
-	t.Parallel()
 	pages, err := filepath.Glob("../../../docs/*.md")
 	require.NoError(t, err)
 	pages = append(pages, "../../../README.md")
