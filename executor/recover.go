@@ -19,6 +19,7 @@ import (
 // Recovered says what an earlier launcher had left.
 type Recovered struct {
 	Logged      int    // measured but not logged: logged now
+	Superseded  int    // of those: their repeat is another launcher's, so they do not count
 	Interrupted int    // cut short: closed, with what there was of it
 	Elsewhere   int    // measured, but this server has no such run (any more): kept
 	Traces      Traces // of what an earlier run had logged
@@ -135,6 +136,9 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, h *
 		r.Interrupted++
 	} else {
 		r.Logged++
+	}
+	if m.State == batch.StateSuperseded {
+		r.Superseded++
 	}
 	return s.logged(e, m)
 }

@@ -230,6 +230,9 @@ func (a *App) settle(ctx context.Context, l *ledger.Ledger, state *executor.Stat
 	if left.Logged > 0 {
 		a.say("an earlier run had stopped: %s logged now", plural(left.Logged, "measured evaluation"))
 	}
+	if left.Superseded > 0 {
+		a.say("of these %d superseded: another launcher had taken the repeat over, so it costs and does not count", left.Superseded)
+	}
 	if left.Interrupted > 0 {
 		a.say("an earlier run had stopped: %s that had not ended closed as interrupted", plural(left.Interrupted, "evaluation"))
 	}

@@ -177,6 +177,7 @@ func TestWhatWasMeasuredForAnotherBatch(t *testing.T) {
 	assert.Contains(t, s.run("status", s.spec).out, "waiting on disk here: 1 evaluation")
 	got := s.ok("run", s.spec)
 	assert.Contains(t, got.stderr, "1 measured evaluation logged now")
+	assert.NotContains(t, got.stderr, "superseded")
 	assert.Len(t, s.starts(), 3, "it is one of the three of the other batch")
 	assert.Empty(t, s.state())
 
@@ -190,7 +191,9 @@ func TestWhatWasMeasuredForAnotherBatch(t *testing.T) {
 	r := other.measure()
 	assert.Equal(t, 3, r.Started, "the evidence is elsewhere")
 	assert.Len(t, s.starts(), n+3)
-	assert.Contains(t, s.ok("run", s.spec).stderr, "1 measured evaluation logged now")
+	said := s.ok("run", s.spec).stderr
+	assert.Contains(t, said, "1 measured evaluation logged now")
+	assert.Contains(t, said, "of these 1 superseded: another launcher had taken the repeat over")
 	assert.Empty(t, s.state())
 	evaluations, _ := s.history()
 	assert.Equal(t, 1, statuses(evaluations)["KILLED superseded"], "%v", statuses(evaluations))
