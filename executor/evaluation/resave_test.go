@@ -6,10 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -99,36 +97,6 @@ func TestEvidenceThatCouldNotBeGatheredStaysWhereItIs(t *testing.T) {
 	again := b.resaved(b.req.Dir)
 	assert.Equal(t, asJSON(t, m.Outcomes), asJSON(t, again.Outcomes))
 	assert.Contains(t, strings.Join(again.Problems, "\n"), left[0])
-}
-
-// TestAnswersThatCouldNotBeWrittenDown has no byte written to any file after the runner
-// has ended, until there is room again.
-func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
-	b := newBench(t, 2, paidLines)
-	t.Setenv("TMPDIR", b.req.WorkRoot)
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	var room syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &room))
-	launcher := b.req.Launcher
-	b.req.Launcher = between{launcher, func() {
-		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Max: room.Max}))
-	}}
-	_, err := evaluation.Measure(context.Background(), b.req)
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room))
-	var kept *evaluation.NotSaved
-	require.ErrorAs(t, err, &kept)
-
-	launches := 0
-	b.req.Launcher = during{launcher, func(int) {}, &launches}
-	m := b.goesOn(b.req.Dir, nextUUID, 2)
-	assert.Zero(t, launches, "nothing is paid again")
-	assert.Equal(t, batch.StateComplete, m.State)
-	assert.InDelta(t, 12.5, *m.Outcomes[0].CostUSD, 0)
-	assert.Equal(t, "said\n", b.bundle()[m.Outcomes[0].Transcript])
-	left, err := filepath.Glob(filepath.Join(b.req.WorkRoot, "*"))
-	require.NoError(t, err)
-	assert.Empty(t, left, "its private folder")
 }
 
 // during calls something while a process runs.

@@ -1,0 +1,64 @@
+package evaluation_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/benchbatch/benchbatch/executor/evaluation"
+	"github.com/benchbatch/benchbatch/planner/batch"
+)
+
+// fullDisk has the journal of an evaluation at work lie on a full disk, and lets nothing be
+// saved until free is called.
+func (b *bench) fullDisk() (free func()) {
+	b.t.Helper()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(b.t, err)
+	defer full.Close()
+	all, err := os.ReadDir("/proc/self/fd")
+	require.NoError(b.t, err)
+	found := 0
+	for _, e := range all {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == filepath.Join(b.req.Dir, evaluation.FileJournal) {
+			fd, err := strconv.Atoi(e.Name())
+			require.NoError(b.t, err)
+			require.NoError(b.t, syscall.Dup3(int(full.Fd()), fd, syscall.O_CLOEXEC))
+			found++
+		}
+	}
+	require.Equal(b.t, 1, found)
+	obstacle := filepath.Join(b.req.Dir, batch.FileOutcomes, "in the way")
+	require.NoError(b.t, os.MkdirAll(obstacle, 0o700))
+	return func() { require.NoError(b.t, os.RemoveAll(filepath.Dir(obstacle))) }
+}
+
+// TestAnswersThatCouldNotBeWrittenDown has a disk that is full when the runner ends.
+func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
+	b := newBench(t, 2, paidLines)
+	t.Setenv("TMPDIR", b.req.WorkRoot)
+	launcher := b.req.Launcher
+	var free func()
+	b.req.Launcher = between{launcher, func() { free = b.fullDisk() }}
+	_, err := evaluation.Measure(context.Background(), b.req)
+	var kept *evaluation.NotSaved
+	require.ErrorAs(t, err, &kept)
+	free()
+
+	launches := 0
+	b.req.Launcher = during{launcher, func(int) {}, &launches}
+	m := b.goesOn(b.req.Dir, nextUUID, 2)
+	assert.Zero(t, launches, "nothing is paid again")
+	assert.Equal(t, batch.StateComplete, m.State)
+	assert.InDelta(t, 12.5, *m.Outcomes[0].CostUSD, 0)
+	assert.Equal(t, "said\n", b.bundle()[m.Outcomes[0].Transcript])
+	left, err := filepath.Glob(filepath.Join(b.req.WorkRoot, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "its private folder")
+}
