@@ -86,11 +86,15 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &runner{Options: o, fates: map[planner.SlotKey]planner.Fate{}, health: newHealth(), elsewhere: map[planner.SlotKey]bool{}, told: map[string]bool{}}
 	r.know(o.Plan)
 	r.before = r.known
-	if len(r.wanted(order(o.Plan))) > 0 || r.begins() {
+	queue := r.wanted(order(o.Plan))
+	if len(queue) > 0 || r.begins() {
 		if err := r.meet(ctx); err != nil {
 			return nil, err
 		}
 		defer r.part(ctx)
+	}
+	if err := r.meetQuotas(ctx, queue); err != nil {
+		return nil, err
 	}
 	if err := r.open(ctx); err != nil {
 		return nil, err
@@ -103,11 +107,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if r.frame, err = frameOf(o.Resolved.Spec); err != nil {
 		return nil, err
 	}
-	queue := r.wanted(order(r.Plan))
-	if len(queue) > 0 {
-		if err := r.meetQuotas(ctx); err != nil {
-			return nil, err
-		}
+	queue = r.wanted(order(r.Plan))
+	if err := r.meetQuotas(ctx, queue); err != nil { // a plan of another launcher may miss more
+		return nil, err
 	}
 	o.Observer.Begin(r.parent, len(queue))
 	shares := len(queue) > 0

@@ -42,9 +42,11 @@ func (r *runner) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// meetQuotas enters it among those of the experiment, where they share places or money.
-func (r *runner) meetQuotas(ctx context.Context) (err error) {
-	if s := r.Resolved.Spec; s.Budget.CeilingUSD == nil && !hasPlaces(s) {
+// meetQuotas enters it among those of the experiment, once, where something is to be
+// started and they share places or money.
+func (r *runner) meetQuotas(ctx context.Context, queue []planner.Slot) (err error) {
+	s := r.Resolved.Spec
+	if len(queue) == 0 || r.shared.quotas != nil || s.Budget.CeilingUSD == nil && !hasPlaces(s) {
 		return nil
 	}
 	r.shared.quotas, err = r.join(ctx, r.shared, func() (*claim.Book, error) { return claim.OpenQuotas(ctx, r.Client, r.Ledger.ExperimentID()) })
