@@ -57,7 +57,7 @@ races: mlflow-all postgres ## 32 launchers race for one repeat, RACES=1000 times
 
 CHAOS ?= 1000
 chaos: mlflow ## launchers, runners, MLflow, network and disk fail under batches, CHAOS=1000 faults; BENCHBATCH_CHAOS_SEED repeats the choices
-	go test ./cmd/internal/chaos -run '^TestChaos$$' -v -count 1 -timeout 3h -args -faults $(CHAOS) -limit 2h -onward -side 3
+	go test ./cmd/internal/chaos -run '^TestChaos$$' -v -count 1 -timeout 3h -args -faults $(CHAOS) -limit 2h -side 3
 
 lint: ## formatting, tidy modules, vet, golangci-lint
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:" $$unformatted >&2; exit 1; }
