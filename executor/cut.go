@@ -64,10 +64,10 @@ func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) er
 			continue
 		}
 		var r Recovered
-		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
+		if err := r.recover(ctx, l, s, h, &e); err != nil {
 			return err
 		}
-		if err := r.recover(ctx, l, s, h, &e); err != nil {
+		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
 			return err
 		}
 	}

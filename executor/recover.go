@@ -63,10 +63,11 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 				continue
 			}
 		}
-		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
-			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
+		err := r.recover(ctx, l, s, h, &e)
+		if err == nil { // what stood in its private folder is saved
+			err = evaluation.RemoveLeft("", e.UUID)
 		}
-		if err := r.recover(ctx, l, s, h, &e); err != nil {
+		if err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
 		if e.Logged {

@@ -39,20 +39,27 @@ func (b *bench) fullDisk() (free func()) {
 	return func() { require.NoError(b.t, os.RemoveAll(filepath.Dir(obstacle))) }
 }
 
-// TestAnswersThatCouldNotBeWrittenDown has a disk that is full when the runner ends.
-func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
-	b := newBench(t, 2, paidLines)
-	t.Setenv("TMPDIR", b.req.WorkRoot)
+// unwritten is an evaluation whose answers could be written down nowhere: they stand in
+// its runner's private folder.
+func (b *bench) unwritten() {
+	b.t.Helper()
+	b.t.Setenv("TMPDIR", b.req.WorkRoot)
 	launcher := b.req.Launcher
 	var free func()
 	b.req.Launcher = between{launcher, func() { free = b.fullDisk() }}
 	_, err := evaluation.Measure(context.Background(), b.req)
 	var kept *evaluation.NotSaved
-	require.ErrorAs(t, err, &kept)
+	require.ErrorAs(b.t, err, &kept)
 	free()
+	b.req.Launcher = launcher
+}
 
+// TestAnswersThatCouldNotBeWrittenDown has a disk that is full when the runner ends.
+func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
+	b := newBench(t, 2, paidLines)
+	b.unwritten()
 	launches := 0
-	b.req.Launcher = during{launcher, func(int) {}, &launches}
+	b.req.Launcher = during{b.req.Launcher, func(int) {}, &launches}
 	m := b.goesOn(b.req.Dir, nextUUID, 2)
 	assert.Zero(t, launches, "nothing is paid again")
 	assert.Equal(t, batch.StateComplete, m.State)
@@ -61,4 +68,19 @@ func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(b.req.WorkRoot, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "its private folder")
+}
+
+// TestAnswersThatCouldNotBeWrittenDownArePaid has nobody go on with the evaluation: what
+// its runner wrote is on the bill.
+func TestAnswersThatCouldNotBeWrittenDownArePaid(t *testing.T) {
+	b := newBench(t, 2, paidLines)
+	b.unwritten()
+	m := b.resaved(b.req.Dir)
+	assert.Equal(t, batch.StateInterrupted, m.State)
+	require.Len(t, m.Attempts, 2)
+	assert.InDelta(t, 12.5, *m.Attempts[0].CostUSD, 0)
+	assert.InDelta(t, 2, *m.Attempts[1].CostUSD, 0)
+	assert.Nil(t, m.Outcomes[0].Score)
+	assert.Contains(t, m.Outcomes[0].Error.Message, "before its evidence was kept")
+	assert.Empty(t, m.Outcomes[0].Transcript)
 }

@@ -31,7 +31,8 @@ func (e *NotSaved) Unwrap() error { return e.Err }
 // Resave finishes what a Measure with the same Dir could not, because saving
 // failed (NotSaved) or because its process ended. A folder that is finished is
 // loaded. Of an evaluation whose process ended, the state is interrupted, with
-// every outcome that its runner had written and the evidence gathered so far.
+// every outcome that its runner had written and the evidence gathered so far; of what
+// stands in the runner's private folder alone, with the cost (RemoveLeft comes after).
 //
 // An error that is os.ErrNotExist means that nothing was started there; a
 // *NotSaved, that all is still kept and saving failed again.
@@ -99,6 +100,17 @@ func replay(dir string, all []record) (*measurement, Measured, error) {
 		}
 	}
 	if !ended {
+		if n = max(1, n); len(answers[n]) == 0 && m.hasRows(n) {
+			n++ // as takeUp has it
+		}
+		if answers[n] == nil {
+			answers[n] = map[string]journalAnswer{}
+		}
+		for _, o := range m.unheard() {
+			if _, known := answers[n][o.Task]; !known && m.last[o.Task].Score == nil {
+				answers[n][o.Task] = journalAnswer{Outcome: lost(o)} // no text of it: which secrets it may hold is not known here
+			}
+		}
 		m.unsettled = len(answers[n]) > 0
 		m.problem("the launcher was ended before the evaluation was; what its processes had written but it had not gathered is lost")
 		return m, out, m.unsettledAnswers(n, answers[n], h)

@@ -48,27 +48,29 @@ func LookAtLeft(dir string) (Left, error) {
 		}
 		left.Attempts = append(left.Attempts, outcome.Attempt{Outcome: a.Outcome})
 	}
-	m.req = h.request(dir)
+	m.req, m.red = h.request(dir), &Redactor{}
 	for _, o := range m.unheard() {
-		if _, known := c.answers[o.Task]; !known {
-			left.Finished++
-			left.Attempts = append(left.Attempts, outcome.Attempt{Outcome: o})
+		if _, known := c.answers[o.Task]; known {
+			continue
 		}
+		if o.Error == nil {
+			left.Finished++
+		}
+		left.Attempts = append(left.Attempts, outcome.Attempt{Outcome: o})
 	}
 	return left, nil
 }
 
 // unheard are the outcomes that a runner left in its private folder, and that nobody
-// may have written down.
+// may have written down. They are as free of secrets as m.red knows them.
 func (m *measurement) unheard() (all []outcome.Outcome) {
 	tree, ok := m.leftTree()
 	if !ok {
 		return nil
 	}
-	m.red = &Redactor{}
 	l := m.readLines(tree.Out(), m.req.Spec.Tasks)
 	for _, t := range m.req.Spec.Tasks {
-		if o, ok := l.of[t.ID]; ok && o.Error == nil {
+		if o, ok := l.of[t.ID]; ok {
 			all = append(all, o)
 		}
 	}
@@ -235,10 +237,14 @@ func (m *measurement) gatherCut(c cut, tasks []batch.Task, got map[string]answer
 		return err
 	}
 	for _, a := range c.answers {
-		o := outcome.Failed(a.Outcome.Task, outcome.Harness, "its launcher was ended before its evidence was kept")
-		got[o.Task] = answer{Outcome: paid(o, a.Outcome)}
+		got[a.Outcome.Task] = answer{Outcome: lost(a.Outcome)}
 	}
 	return nil
+}
+
+// lost is an outcome of which there is no evidence: it was paid.
+func lost(o outcome.Outcome) outcome.Outcome {
+	return paid(outcome.Failed(o.Task, outcome.Harness, "its launcher was ended before its evidence was kept"), o)
 }
 
 // leftTree is the private folder that an earlier runner left, if it wrote anything.
