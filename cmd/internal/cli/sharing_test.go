@@ -117,9 +117,10 @@ func TestOneModelAtATimeAcrossLaunchers(t *testing.T) {
 	s.edit("benchmark.yaml", "repeats: 2", "repeats: 3")
 	s.edit("benchmark.yaml", "quotas: {all: {at_once: 4}}", "quotas: {all: {exclusive: true}}")
 	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "") // else the first learns the costs alone
-	s.faults(map[string]any{"sleep": 0.4, "spans": true})
+	until := filepath.Join(t.TempDir(), "go on")
+	s.faults(map[string]any{"sleep": 0.4, "spans": true, "until": until})
 	_, all := s.launch(2, nil, "--at-once", "2")
-	all[0].until("three starts", func() bool { return len(s.starts()) >= 3 })
+	all[0].until("two starts", func() bool { return len(s.starts()) == 2 })
 	evaluations, _ := s.history()
 	at := map[string]bool{}
 	for _, e := range evaluations {
@@ -130,7 +131,9 @@ func TestOneModelAtATimeAcrossLaunchers(t *testing.T) {
 	if !at[fmt.Sprint(dead.cmd.Process.Pid)] {
 		dead, heir = heir, dead
 	}
+	heir.until("its wait", func() bool { return strings.Contains(heir.err.String(), "waiting: quota all") })
 	dead.kill()
+	require.NoError(t, os.WriteFile(until, nil, 0o600))
 	require.NoError(t, os.Rename(s.env["STARTS"]+".spans", s.env["STARTS"]+".spans-before")) // some have no end
 	r := heir.ran(ExitDone)
 	assert.Equal(t, batch.Counts{Planned: 12, Done: 12}, r.Counts)
