@@ -21,7 +21,7 @@ type Facts struct {
 // Life is one process of a launcher.
 type Life struct {
 	Killed time.Time // just before the test killed it; zero = it did not
-	Failed time.Time // when it had ended with an error by itself; zero = it did not
+	Failed time.Time // when it met the error with which it ended by itself, at the latest its end; zero = it did not
 	Stops  []Span    // in which it was stopped
 }
 

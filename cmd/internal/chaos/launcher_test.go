@@ -29,7 +29,7 @@ type launcher struct {
 	mu      sync.Mutex
 	cmd     *exec.Cmd // nil = no process is there
 	life    *chaos.Life
-	starved bool // its disk was full
+	starved time.Time // when its disk was full first; zero = it was not
 	tries   int
 }
 
@@ -52,7 +52,7 @@ func (l *launcher) run() said {
 	name := fmt.Sprintf("%s.%d", l.name, l.tries)
 	cmd := l.batch.tool(name, "run", l.spec, "--json", "--yes", "--at-once", "3", "--out", filepath.Join(filepath.Dir(l.spec), "..", "batches"))
 	cmd.Stdout, cmd.Stderr = &out, &stderr
-	l.life, l.starved = &chaos.Life{}, false
+	l.life, l.starved = &chaos.Life{}, time.Time{}
 	l.batch.born(name, l.life)
 	err := cmd.Start()
 	l.cmd = cmd
@@ -75,8 +75,11 @@ func (l *launcher) run() said {
 		l.batch.world.faults.Add("launcher killed")
 	case cmd.ProcessState.ExitCode() != 0:
 		l.life.Failed = time.Now()
+		if !l.starved.IsZero() { // from then on it had an error to end with, and gave back what it could not save
+			l.life.Failed = l.starved
+		}
 	}
-	if l.starved && (strings.Contains(stderr.String(), "file too large") || strings.Contains(out.String(), "file too large")) {
+	if !l.starved.IsZero() && (strings.Contains(stderr.String(), "file too large") || strings.Contains(out.String(), "file too large")) {
 		l.batch.world.faults.Add("disk full")
 	}
 	return said{cmd.ProcessState.ExitCode(), out.String(), stderr.String()}
@@ -135,7 +138,9 @@ func (l *launcher) starve(d time.Duration) {
 		l.mu.Unlock()
 		return
 	}
-	l.starved = true
+	if l.starved.IsZero() {
+		l.starved = time.Now()
+	}
 	l.mu.Unlock()
 	time.Sleep(d)
 	l.mu.Lock()

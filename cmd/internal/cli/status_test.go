@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,11 +187,15 @@ func TestGCClosesWhatADeadLauncherLeft(t *testing.T) {
 	text := s.ok("gc", "--experiment", s.name()).out
 	assert.Contains(t, text, "without a lease, so only who runs it can tell: left alone")
 	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
-	c.until("the end of the lease", func() bool { return strings.Contains(s.ok("gc", "--experiment", s.name()).out, "its lease has lapsed") })
+	var left leftOvers
+	c.until("the end of the lease", func() bool {
+		s.json(&left, "gc", "--experiment", s.name())
+		return slices.ContainsFunc(left.Runs, func(r leftRun) bool { return r.RunID == elsewhere && r.Lapsed })
+	})
+	assert.Contains(t, s.ok("gc", "--experiment", s.name()).out, "its lease has lapsed")
 	evaluations, _ = s.history()
 	assert.Equal(t, map[string]int{"RUNNING": 3}, statuses(evaluations), "listing changes nothing")
 	assert.Contains(t, s.run("status", "latest", "--experiment", s.name()).out, "whose lease has lapsed: whoever runs the batch takes it over")
-	var left leftOvers
 	s.json(&left, "gc", "--experiment", s.name())
 	require.Len(t, left.Claims, 2, "of the recipe and of the quotas")
 	for _, c := range left.Claims {
