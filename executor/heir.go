@@ -66,11 +66,21 @@ func (h *heir) look(ctx context.Context, e entry, m *evaluation.Measured) error 
 		switch {
 		case other.Info.RunID == e.RunID:
 			h.dead[other.Launcher] = true
-		case other.Identity.Cell == e.Cell.Identity.Cell && other.Generation > e.Generation && (other.Live() || other.State.Counts()):
+		case other.Identity.Cell == e.Cell.Identity.Cell && tookOver(other, e, m):
 			supersede(m, fmt.Errorf("its launcher had ended, and run %s took its repeat over", other.Info.RunID))
 		}
 	}
 	return err
+}
+
+// tookOver says whether another run is of a later claim, or was measured after this
+// evaluation had begun (an entry that was to go on has the generation of the later one).
+func tookOver(other ledger.Entry, e entry, m *evaluation.Measured) bool {
+	if other.Generation > e.Generation {
+		return other.Live() || other.State.Counts()
+	}
+	ended := other.Ended()
+	return other.State.Counts() && ended != nil && ended.After(m.Started)
 }
 
 // join enters this launcher at the recipe of an evaluation.

@@ -80,6 +80,32 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 // A run that a launcher closed for another one is logged later by that one, and fills its slot then.
 func TestAnInterruptedRunMayStillBeLogged(t *testing.T) {
 	p := &planner.Plan{Ended: []ledger.Entry{
-		{Info: mlflow.RunInfo{RunID: "failed"}, State: batch.StateIncomplete}, {Info: mlflow.RunInfo{RunID: "closed"}, State: batch.StateInterrupted}}}
-	assert.Equal(t, map[string]bool{"failed": true}, runsOf(p))
+		{Info: mlflow.RunInfo{RunID: "failed"}, State: batch.StateIncomplete}, {Info: mlflow.RunInfo{RunID: "closed"}, State: batch.StateInterrupted}},
+		Ignored: []batch.Ignored{{RunID: "damaged"}, {RunID: "half logged", Unsettled: true}}}
+	assert.Equal(t, map[string]bool{"failed": true, "damaged": true}, runsOf(p))
+}
+
+func TestTookOver(t *testing.T) {
+	begun := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
+	e, m := entry{Generation: 3}, &evaluation.Measured{Started: begun}
+	for name, test := range map[string]struct {
+		generation int
+		status     mlflow.RunStatus
+		state      batch.EvaluationState
+		ended      time.Duration // after this one had begun
+		took       bool
+	}{
+		"a later claim, at work":                      {4, mlflow.StatusRunning, "", 0, true},
+		"a later claim, measured":                     {4, mlflow.StatusFinished, batch.StateComplete, time.Second, true},
+		"a later claim, cut short":                    {4, mlflow.StatusKilled, batch.StateInterrupted, time.Second, false},
+		"an earlier claim, measured after this began": {2, mlflow.StatusFinished, batch.StatePartial, time.Second, true},
+		"an earlier claim, measured before":           {2, mlflow.StatusFinished, batch.StateComplete, -time.Hour, false},
+		"an earlier claim, cut short":                 {2, mlflow.StatusKilled, batch.StateInterrupted, time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended := begun.Add(test.ended).UnixMilli()
+			other := ledger.Entry{Generation: test.generation, State: test.state, Info: mlflow.RunInfo{Status: test.status, EndTime: &ended}}
+			assert.Equal(t, test.took, tookOver(other, e, m))
+		})
+	}
 }

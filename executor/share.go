@@ -105,8 +105,8 @@ func (r *runner) want(s planner.Slot) claim.Want {
 	return claim.Want{Cell: s.Cell.Identity.Cell, Slot: s.Slot, Past: func(run string) bool { return known[run] }}
 }
 
-// runsOf are the runs that a plan has judged. One that was interrupted may still be
-// logged, by the next run of its launcher's folder.
+// runsOf are the runs that a plan has judged for good. One that was interrupted may still
+// be logged, by the next run of its launcher's folder, and one that is unsettled is.
 func runsOf(p *planner.Plan) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range slices.Concat(p.Valid, p.Ended) {
@@ -115,7 +115,9 @@ func runsOf(p *planner.Plan) map[string]bool {
 		}
 	}
 	for _, i := range p.Ignored {
-		out[i.RunID] = true
+		if !i.Unsettled {
+			out[i.RunID] = true
+		}
 	}
 	return out
 }

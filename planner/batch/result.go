@@ -143,6 +143,8 @@ type Ignored struct {
 	RunID  string `json:"run_id"`
 	Cell   string `json:"cell,omitempty"` // as tagged
 	Reason string `json:"reason"`
+	// Unsettled says that somebody may be logging the run now: it may count soon.
+	Unsettled bool `json:"-"`
 }
 
 // Names of the files that a batch keeps on its runs and in the dated folder.

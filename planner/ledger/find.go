@@ -85,6 +85,9 @@ type Found struct {
 // was measured whole and stands on its own.
 var errDeletedBatch = errors.New("a batch that was deleted; those of its evaluations that were not deleted still count")
 
+// unsettledError is of a run that somebody may be logging now: it may count soon.
+type unsettledError struct{ error }
+
 // Find reads the runs of one recipe, never the whole history, and sorts them by
 // what they are worth under this query's rule: what is valid for one spec may miss
 // too much for another. Of our own runs the logged counts say it; the records of
@@ -174,7 +177,8 @@ func (l *Ledger) experimentIDs(ctx context.Context, more []string) ([]string, er
 }
 
 func (f *Found) ignore(r mlflow.Run, reason error) {
-	f.Ignored = append(f.Ignored, batch.Ignored{RunID: r.Info.RunID, Cell: r.Tag(TagCell), Reason: reason.Error()})
+	var unsettled *unsettledError
+	f.Ignored = append(f.Ignored, batch.Ignored{RunID: r.Info.RunID, Cell: r.Tag(TagCell), Reason: reason.Error(), Unsettled: errors.As(reason, &unsettled)})
 }
 
 // entryOf reads a run's tags. An error says why the run does not count.
@@ -216,7 +220,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		case e.Foreign:
 			return e, fmt.Errorf("status %s", e.Info.Status)
 		case e.State.Counts():
-			return e, fmt.Errorf("status %s, although tag %s says %s", e.Info.Status, TagState, e.State)
+			return e, &unsettledError{fmt.Errorf("status %s, although tag %s says %s", e.Info.Status, TagState, e.State)}
 		}
 		e.Artifacts, _ = readArtifacts(r) // what was left behind, where it was logged at all
 		return e, nil

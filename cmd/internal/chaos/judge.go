@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -99,19 +100,20 @@ func (f *Facts) lost() (out []string) {
 
 // counted are slots that more than one run fills, and runs that are still RUNNING.
 func (f *Facts) counted() (out []string) {
-	fills := map[string]int{}
+	fills := map[string][]string{}
 	for _, uuid := range slices.Sorted(maps.Keys(f.Logged)) {
 		r := f.Logged[uuid]
 		if r.Status == "RUNNING" {
 			out = append(out, fmt.Sprintf("run %s of %s #%d is RUNNING, and nobody is at work", r.RunID, r.Cell, r.Slot))
 		}
 		if r.Counts() {
-			fills[fmt.Sprintf("%s #%d", r.Cell, r.Slot)]++
+			slot := fmt.Sprintf("%s #%d", r.Cell, r.Slot)
+			fills[slot] = append(fills[slot], fmt.Sprintf("%s (%s %s, %s, goes on with %v)", r.RunID, r.Status, r.State, uuid, r.Continues))
 		}
 	}
 	for _, slot := range slices.Sorted(maps.Keys(fills)) {
-		if fills[slot] > 1 {
-			out = append(out, fmt.Sprintf("%d runs count for %s", fills[slot], slot))
+		if len(fills[slot]) > 1 {
+			out = append(out, fmt.Sprintf("%d runs count for %s: %s", len(fills[slot]), slot, strings.Join(fills[slot], ", ")))
 		}
 	}
 	return out
