@@ -67,7 +67,7 @@ func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) er
 		if err := r.recover(ctx, l, s, h, &e); err != nil {
 			return err
 		}
-		if err := evaluation.RemoveLeft("", e.UUID); err != nil {
+		if err := removeLeft(e); err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 		}
 		err := r.recover(ctx, l, s, h, &e)
 		if err == nil { // what stood in its private folder is saved
-			err = evaluation.RemoveLeft("", e.UUID)
+			err = removeLeft(e)
 		}
 		if err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
@@ -75,6 +75,16 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 		}
 	}
 	return r, nil
+}
+
+// removeLeft removes the private folders of an evaluation, and of those that it was to go
+// on with.
+func removeLeft(e entry) error {
+	err := evaluation.RemoveLeft("", e.UUID)
+	for _, o := range e.Continues {
+		err = errors.Join(err, evaluation.RemoveLeft("", o.UUID))
+	}
+	return err
 }
 
 // tidy ends the processes that an evaluation left, and removes their folders. Where a

@@ -167,7 +167,13 @@ func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 	assert.Equal(t, 1, r.Cut)
 	assert.Equal(t, e.Continues, s.cut[0].Continues)
 
-	// Where its cell is not measured any more it is logged with what it cost.
+	// Where its cell is not measured any more it is logged with what it cost, and its private
+	// folder goes, although another evaluation was about to go on with it.
+	tree, err := evaluation.NewTree("", "cut-here")
+	require.NoError(t, err)
+	e = s.cut[0]
+	e.name, e.UUID = e.folder(), "next"
+	require.NoError(t, s.write(e))
 	r, err = Recover(t.Context(), s.l, s.State, nil, s.end)
 	require.NoError(t, err)
 	assert.Equal(t, 1, r.Interrupted)
@@ -176,6 +182,7 @@ func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 	cost, known := run.Metric("cost_worst_usd")
 	assert.True(t, known)
 	assert.InDelta(t, 0.5, cost, 1e-9, "not the 0 of when it was closed")
+	assert.NoDirExists(t, tree.Root)
 }
 
 // What was measured under a claim that another launcher has taken over is superseded,
