@@ -34,7 +34,7 @@ func Write(ctx context.Context, c *Comparison, out string) (string, error) {
 		if err != nil {
 			return err
 		}
-		if err := export.WriteFile(filepath.Join(dir, filepath.FromSlash(fileManifest)), data); err != nil {
+		if err := export.WriteFile(filepath.Join(dir, fileManifest), data); err != nil {
 			return err
 		}
 		all := append(slices.Clone(m.Files), export.FileEntry{Path: fileManifest, Digest: batch.Sum(data)})
@@ -43,7 +43,7 @@ func Write(ctx context.Context, c *Comparison, out string) (string, error) {
 		for _, f := range all {
 			fmt.Fprintf(&sums, "%s  %s\n", f.Digest, f.Path)
 		}
-		return export.WriteFile(filepath.Join(dir, filepath.FromSlash("SHA256SUMS")), []byte(sums.String()))
+		return export.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()))
 	})
 }
 

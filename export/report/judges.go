@@ -83,6 +83,14 @@ func (p *page) kappas(j *stats.Judging) {
 		t.Rows = append(t.Rows, row)
 	}
 	p.table(t)
+	if f := j.Fleiss; f != nil {
+		kappa := own("undefined: all votes are alike")
+		if f.Value != nil {
+			kappa = number(*f.Value)
+		}
+		p.say("All %d judges on the same %s: Fleiss' kappa of passing %s, raw agreement %s, share of passing votes %s.",
+			len(j.Judges), many(f.Units, "outcome"), kappa, number(f.Raw), number(f.Prevalence))
+	}
 }
 
 // ownFamily is F20: what judges give variants that run on their own model.

@@ -65,6 +65,7 @@ func TestOddBatches(t *testing.T) {
 		}
 		voteless.SetOutcomes(e.RunID, list)
 	}
+	three := exporttest.New(exporttest.Shape{Tasks: 12, Agents: 2, Models: 1, Repeats: 3, Judges: 3, Seed: 7})
 	noVariant := exporttest.New(exporttest.Shape{Tasks: 3, Seed: 1})
 	wide := exporttest.Lettered(high, low)
 	wide.SetDecision(`{"metric":"passed","margin":1.5}`)
@@ -82,6 +83,7 @@ func TestOddBatches(t *testing.T) {
 		"all equal":             {exporttest.Lettered(lines("111", 12), lines("111", 12)), []string{"0 of 12 tasks tell anything apart", "solved in every run"}},
 		"all zero":              {exporttest.Lettered(lines("000", 12), lines("000", 12)), []string{"failed in every run"}},
 		"votes nowhere":         {voteless, []string{"No judge gave a vote that could be read: nothing is known of 3 judges."}},
+		"three judges":          {three, []string{"All 3 judges on the same 66 outcomes: Fleiss' kappa of passing -0.066, raw agreement 0.545, share of passing votes 0.308."}},
 		"margin beyond scale":   {wide, []string{"margin 1.5: must lie in (0, 1)"}},
 		"metric never measured": {judgeless, []string{"Nothing can be told"}},
 	} {

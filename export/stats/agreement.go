@@ -8,7 +8,7 @@ import (
 type Agreement struct {
 	Value      *float64 // nil = undefined: all votes are alike, so chance can't be told from agreement
 	Raw        float64  // share of agreeing pairs of votes
-	Prevalence float64  // share of passing votes (Cohen), or mean vote (Krippendorff)
+	Prevalence float64  // share of passing votes (Cohen, Fleiss), or mean vote (Krippendorff)
 	Units      int      // judged by two judges or more
 }
 
@@ -22,6 +22,26 @@ func Cohen(both, first, second, neither int) (a Agreement, ok bool) {
 	chance := p1*p2 + (1-p1)*(1-p2)
 	a = Agreement{Raw: float64(both+neither) / n, Prevalence: (p1 + p2) / 2, Units: int(n)}
 	a.Value = corrected(a.Raw, chance)
+	return a, true
+}
+
+// Fleiss is F19's kappa of the same number of judges on each unit; each unit gives
+// its passes and failures. ok is false without units or with fewer than 2 judges.
+func Fleiss(units [][2]int) (a Agreement, ok bool) {
+	if len(units) == 0 {
+		return a, false
+	}
+	judges, passes := units[0][0]+units[0][1], 0
+	for _, u := range units {
+		if n := u[0] + u[1]; n != judges || n < 2 {
+			return Agreement{}, false
+		}
+		passes += u[0]
+		a.Raw += float64(u[0]*(u[0]-1)+u[1]*(u[1]-1)) / float64(judges*(judges-1))
+	}
+	a.Raw /= float64(len(units))
+	a.Units, a.Prevalence = len(units), float64(passes)/float64(judges*len(units))
+	a.Value = corrected(a.Raw, a.Prevalence*a.Prevalence+(1-a.Prevalence)*(1-a.Prevalence))
 	return a, true
 }
 

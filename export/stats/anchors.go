@@ -130,3 +130,17 @@ func anchorDrifts(anchors []Anchor) []float64 {
 	}
 	return Holm(p)
 }
+
+// Chain adds the differences of several bridges in a row; their variances add up
+// (F26). ok is false where a bridge gives none.
+func Chain(bridges []Bridge) (difference, se float64, ok bool) {
+	v := 0.0
+	for _, b := range bridges {
+		if b.Difference == nil || b.Difference.SE == nil {
+			return 0, 0, false
+		}
+		difference += b.Difference.Value
+		v += float64(*b.Difference.SE * *b.Difference.SE)
+	}
+	return difference, math.Sqrt(v), len(bridges) > 0
+}

@@ -116,3 +116,26 @@ func TestJudging(t *testing.T) {
 	assert.InDelta(t, .5, j.Pairs[0].Kappa.Raw, 1e-12)
 	assert.False(t, math.IsNaN(*j.Alpha.Value))
 }
+
+// Three judges of whom one is silent on the second task, and all agree on the first: the
+// third, on which they are two to one, decides Fleiss' kappa.
+func TestThreeJudges(t *testing.T) {
+	votes := [][]Vote{{{0, 1}, {1, 1}, {2, 1}}, {{0, 1}, {1, 0}}, {{0, 1}, {1, 1}, {2, 0}}, {{0, 0}, {1, 0}, {2, 0}}}
+	three := func(threshold *float64) *Judging {
+		run := Run{Cells: make([]Cell, len(votes))}
+		for i := range votes {
+			run.Cells[i] = Cell{State: Scored, Score: .5, Votes: votes[i]}
+		}
+		d := build(t, Batch{Tasks: panel(len(votes), ""), Judges: append(twoJudges[:2:2], Judge{ID: "third", Family: "h"}), PassThreshold: threshold,
+			Variants: []Variant{{ID: "A", Family: "x", Runs: []Run{run}}}})
+		return Describe(d, DefaultRule(), ruled(t, d, DefaultRule())).Judging
+	}
+	f := three(ptr(.55)).Fleiss
+	want, ok := Fleiss([][2]int{{3, 0}, {2, 1}, {0, 3}})
+	require.True(t, ok)
+	require.NotNil(t, f)
+	assert.Equal(t, want, *f)
+	assert.InDelta(t, 5./9, f.Prevalence, 1e-12)
+	assert.InDelta(t, .55, *f.Value, 1e-12, "(7/9 - 41/81) / (1 - 41/81)")
+	assert.Nil(t, three(nil).Fleiss, "nobody says what passes")
+}

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Judging is F19 over the judges' votes on the scored cells of counted runs.
 type Judging struct {
@@ -8,6 +11,7 @@ type Judging struct {
 	Interval *Interval // 95 % over tasks (F15); nil = undefined
 	Judges   []JudgeSummary
 	Pairs    []JudgePair // judges that voted on common cells
+	Fleiss   *Agreement  // of 3 judges or more on passing, over cells on which all voted; nil = fewer, no such cell, or no pass threshold
 	Lost     []int       // by variant: the judge on which it loses most, i.e. whose votes for it are lowest on average; Nobody = no vote
 }
 
@@ -63,7 +67,7 @@ func (d *Data) judging(w *drawing) *Judging {
 	if !ok {
 		return j
 	}
-	j.Alpha, j.Pairs = a, d.judgePairs()
+	j.Alpha, j.Pairs, j.Fleiss = a, d.judgePairs(), d.fleiss()
 	if a.Value == nil {
 		return j
 	}
@@ -189,6 +193,29 @@ func (d *Data) judgePairs() []JudgePair {
 		}
 	}
 	return out
+}
+
+// fleiss is nil where two judges are all there are: Cohen's kappa says the same.
+func (d *Data) fleiss() *Agreement {
+	if len(d.judges) < 3 || d.threshold == nil {
+		return nil
+	}
+	var units [][2]int
+	d.eachVoted(func(_, _ int, votes []float64) {
+		if slices.ContainsFunc(votes, math.IsNaN) {
+			return
+		}
+		passes := 0
+		for _, v := range votes {
+			passes += int(d.passing(v))
+		}
+		units = append(units, [2]int{passes, len(votes) - passes})
+	})
+	a, ok := Fleiss(units)
+	if !ok {
+		return nil
+	}
+	return &a
 }
 
 func (d *Data) passing(vote float64) float64 { return indicator(vote >= *d.threshold-guard) }

@@ -144,6 +144,8 @@ func TestBridgeLinksAndDrifts(t *testing.T) {
 	assert.Nil(t, b.Raw)
 	assert.Less(t, b.Anchors[3], .05)
 	assert.Greater(t, b.Anchors[0], .05)
+	_, _, ok := Chain([]Bridge{{}})
+	assert.False(t, ok)
 }
 
 func TestNames(t *testing.T) {

@@ -140,6 +140,9 @@ func TestT16Agreement(t *testing.T) {
 	a, ok = Cohen(50, 0, 0, 0)
 	assert.True(t, ok)
 	assert.Nil(t, a.Value)
+	a, ok = Fleiss([][2]int{{3, 0}, {2, 1}, {3, 0}, {0, 3}, {1, 2}, {3, 0}})
+	require.True(t, ok)
+	near6(t, .5, a.Value)
 
 	var units [][]float64
 	rows := []string{"123321412---", "1233224125-3", "-3332342251-", "12332441251-"}
@@ -251,6 +254,10 @@ func TestT21Anchors(t *testing.T) {
 	assert.Equal(t, NotComparable, BridgeOf(anchors, 51, true, .05, .025).Link)
 	assert.Equal(t, NotComparable, BridgeOf(anchors[:9], 20, true, .05, .025).Link)
 	assert.Equal(t, NotComparable, BridgeOf(anchors, 20, false, .05, .025).Link)
+	sum, se, ok := Chain([]Bridge{b, b})
+	require.True(t, ok)
+	assert.InDelta(t, .32, sum, digits)
+	assert.InDelta(t, .026667*math.Sqrt2, se, digits)
 }
 
 func TestT23RangeAndWelch(t *testing.T) {
