@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -102,20 +103,25 @@ func RemoveLeft(workRoot, uuid string) error {
 // private folder in which a task was finished stays for the next run of who has it.
 func RemoveUnfinished(workRoot, uuid string) error {
 	return removeLeft(workRoot, uuid, func(outer string) bool {
-		inner, err := os.ReadDir(outer) // in vain where it can't be listed: see unlisted
-		if errors.Is(err, fs.ErrPermission) {
-			_ = os.Chmod(outer, 0o700)
-			defer func() { _ = os.Chmod(outer, unlisted) }()
-			inner, err = os.ReadDir(outer)
-		}
-		for _, i := range inner {
-			info, err := os.Stat(filepath.Join(Tree{filepath.Join(outer, i.Name())}.Out(), batch.FileOutcomes))
-			if err == nil && info.Size() > 0 {
-				return false
-			}
-		}
-		return err == nil
+		trees, err := treesIn(outer)
+		return err == nil && !slices.ContainsFunc(trees, func(t Tree) bool {
+			info, err := os.Stat(filepath.Join(t.Out(), batch.FileOutcomes))
+			return err == nil && info.Size() > 0
+		})
 	})
+}
+
+// treesIn lists what is in a folder that can't be listed, and leaves it so.
+func treesIn(outer string) ([]Tree, error) {
+	if err := os.Chmod(outer, 0o700); err != nil {
+		return nil, err
+	}
+	inner, err := os.ReadDir(outer)
+	var out []Tree
+	for _, i := range inner {
+		out = append(out, Tree{filepath.Join(outer, i.Name())})
+	}
+	return out, errors.Join(err, os.Chmod(outer, unlisted))
 }
 
 func removeLeft(workRoot, uuid string, idle func(outer string) bool) error {

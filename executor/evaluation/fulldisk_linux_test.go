@@ -58,6 +58,14 @@ func (b *bench) unwritten() {
 func TestAnswersThatCouldNotBeWrittenDown(t *testing.T) {
 	b := newBench(t, 2, paidLines)
 	b.unwritten()
+	_, err := evaluation.LookAtLeft(b.req.Dir)
+	require.NoError(t, err)
+	private, err := filepath.Glob(filepath.Join(b.req.WorkRoot, "benchbatch-"+b.req.UUID+"-*"))
+	require.NoError(t, err)
+	require.Len(t, private, 1)
+	info, err := os.Stat(private[0])
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o300), info.Mode().Perm(), "nobody lists it meanwhile either")
 	launches := 0
 	b.req.Launcher = during{b.req.Launcher, func(int) {}, &launches}
 	m := b.goesOn(b.req.Dir, nextUUID, 2)

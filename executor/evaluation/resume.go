@@ -256,10 +256,8 @@ func (m *measurement) leftTree() (Tree, bool) {
 	for _, e := range m.earlier {
 		outers, _ := filepath.Glob(filepath.Join(base, treePrefix(e.UUID)+"*"))
 		for _, outer := range outers {
-			_ = os.Chmod(outer, 0o700)
-			inner, _ := os.ReadDir(outer) // nothing there: another one is looked for
-			for _, i := range inner {
-				t := Tree{filepath.Join(outer, i.Name())}
+			trees, _ := treesIn(outer) // nothing there: another one is looked for
+			for _, t := range trees {
 				if _, err := os.Lstat(filepath.Join(t.Out(), batch.FileOutcomes)); err == nil {
 					return t, true
 				}
