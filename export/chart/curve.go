@@ -41,7 +41,7 @@ func (v Curve) SVG() string {
 	}
 	slices.SortStableFunc(points, func(a, b CurvePoint) int { return cmp.Compare(a.X, b.X) })
 	x, y := v.axes(c, points)
-	Scatter{}.frame(c, x, y)
+	c.frame(x, y, "")
 	v.draw(c, points, x, y)
 	c.y = y.from + 11
 	c.ticks(x)
@@ -66,17 +66,7 @@ func (v Curve) axes(c *canvas, points []CurvePoint) (x, y axis) {
 	}
 	x.ticks = slices.Compact(x.ticks)
 	y = linear(e, 5)
-	margin := 0.0
-	for _, t := range y.ticks {
-		margin = max(margin, width(y.spell(t), noteFont))
-	}
-	if v.YAxis != "" {
-		c.y += 18
-		c.fit(noteFont, pad, c.y-5, start, "↑ "+v.YAxis, c.w-2*pad)
-	}
-	x.from, x.to = pad+margin+18, c.w-pad-14
-	y.to = c.y + 12
-	y.from = y.to + max((x.to-x.from)*0.45, 200)
+	c.plane(&x, &y, v.YAxis, 18, 0.45, 200)
 	return x, y
 }
 

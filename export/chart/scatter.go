@@ -83,7 +83,7 @@ func (s Scatter) split() (spots []spot, left []string) {
 
 func (s Scatter) plot(c *canvas, spots []spot) {
 	x, y := s.axes(c, spots)
-	s.frame(c, x, y)
+	c.frame(x, y, s.Corner)
 	for n := range spots {
 		spots[n].x, spots[n].y = x.at(spots[n].cost), y.at(spots[n].score)
 	}
@@ -168,24 +168,31 @@ func (s Scatter) axes(c *canvas, spots []spot) (x, y axis) {
 	}
 	number := x.spell
 	x.spell = func(v float64) string { return "$" + number(v) }
+	c.plane(&x, &y, s.YAxis, 16, 0.62, 250)
+	return x, y
+}
+
+// plane gives two axes their places below what stands already: beside the words of y's
+// ticks and a gap, as high as a share of the width, at least so much.
+func (c *canvas) plane(x, y *axis, name string, gap, share, least float64) {
 	margin := 0.0
 	for _, t := range y.ticks {
 		margin = max(margin, width(y.spell(t), noteFont))
 	}
-	if s.YAxis != "" {
+	if name != "" {
 		c.y += 18
-		c.fit(noteFont, pad, c.y-5, start, "↑ "+s.YAxis, c.w-2*pad)
+		c.fit(noteFont, pad, c.y-5, start, "↑ "+name, c.w-2*pad)
 	}
-	x.from, x.to = pad+margin+16, c.w-pad-12
+	x.from, x.to = pad+margin+gap, c.w-pad-gap+4
 	y.to = c.y + 12
-	y.from = y.to + max((x.to-x.from)*0.62, 250)
-	return x, y
+	y.from = y.to + max((x.to-x.from)*share, least)
 }
 
-func (s Scatter) frame(c *canvas, x, y axis) {
+// frame draws what a plane's points lie on. Corner says what is best in the upper left; "" = nothing.
+func (c *canvas) frame(x, y axis, corner string) {
 	left, right, top, bottom := x.from-8, x.to+8, y.to-8, y.from+8
 	c.rect("lane", left, top, right-left, bottom-top)
-	if s.Corner != "" {
+	if corner != "" {
 		r := (bottom - top) * 0.45
 		fmt.Fprintf(&c.b, `<path class="band" d="M%s %sh%sA%[3]s %[3]s 0 0 1 %[1]s %[4]sz"/>`+"\n", num(left), num(top), num(r), num(top+r))
 	}
@@ -198,8 +205,8 @@ func (s Scatter) frame(c *canvas, x, y axis) {
 	}
 	c.line("axis", left, bottom, right, bottom)
 	c.line("axis", left, top, left, bottom)
-	if s.Corner != "" {
-		c.fit(plainFont, left+8, top+17, start, "↖ "+s.Corner, right-left-16)
+	if corner != "" {
+		c.fit(plainFont, left+8, top+17, start, "↖ "+corner, right-left-16)
 	}
 }
 
