@@ -24,12 +24,15 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: "m"}, Identity: batch.NewIdentity(d, d, d, d, d)}
 	const died = "elsewhere/7/1"
 	for name, test := range map[string]struct {
-		taken  bool
+		taken  func(l *claim.Lease) error // by another one; nil = by nobody
 		state  string
 		status string
+		reason string
 	}{
-		"nobody took it over": {false, "complete", "FINISHED"},
-		"taken over":          {true, "superseded", "KILLED"},
+		"nobody took it over":       {nil, "complete", "FINISHED", ""},
+		"taken over":                {func(*claim.Lease) error { return nil }, "superseded", "KILLED", "another/8/1 took its repeat over"},
+		"taken over and given back": {func(l *claim.Lease) error { return l.Release(t.Context(), "stopped") }, "complete", "FINISHED", ""},
+		"taken over and measured, by a run that is not there any more": {func(l *claim.Lease) error { return l.Done(t.Context(), "gone") }, "superseded", "KILLED", "run gone took its repeat over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -55,8 +58,10 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			require.NoError(t, s.write(e))
 			measured := `{"uuid":"` + e.UUID + `","state":"complete","started":"2026-11-30T10:00:00Z","ended":"2026-11-30T10:00:01Z","artifacts":[]}`
 			require.NoError(t, os.WriteFile(filepath.Join(s.of(e), evaluation.FileMeasured), []byte(measured), 0o600))
-			if test.taken {
-				require.NotNil(t, take(join("another/8/1")).Won)
+			if test.taken != nil {
+				won := take(join("another/8/1")).Won
+				require.NotNil(t, won)
+				require.NoError(t, test.taken(won))
 			}
 
 			_, err = Recover(t.Context(), s.l, s.State, nil, s.end)
@@ -65,13 +70,15 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.state, r.Tag(ledger.TagState))
 			assert.Equal(t, test.status, string(r.Info.Status))
-			after := take(join("third/9/1"))
-			if test.taken {
-				require.NotNil(t, after.Held)
-				assert.Equal(t, "another/8/1", after.Held.Launcher)
-				assert.Contains(t, r.Tag(ledger.TagReason), "another/8/1 took its repeat over")
-			} else {
+			switch after := take(join("third/9/1")); {
+			case test.reason == "":
 				assert.Equal(t, e.RunID, after.Done, "the claim has ended with it")
+			case after.Held != nil:
+				assert.Equal(t, "another/8/1", after.Held.Launcher)
+				assert.Contains(t, r.Tag(ledger.TagReason), test.reason)
+			default:
+				assert.Equal(t, "gone", after.Done)
+				assert.Contains(t, r.Tag(ledger.TagReason), test.reason)
 			}
 		})
 	}

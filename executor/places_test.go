@@ -64,6 +64,10 @@ func TestTokensAMinuteAreSharedAmongLaunchers(t *testing.T) {
 	a.tidyPlaces(t.Context())
 	assert.Nil(t, b.holdsPlaces(t, "m", &rate), "the fourth is not idle")
 
+	a.putDown(t.Context(), three, false)
+	assert.Equal(t, 4, a.shared.quota["q-m"].places, "there is more to be started")
+	three = a.holdsPlaces(t, "m", &rate)
+	require.NotNil(t, three)
 	a.sc.stop() // so that it keeps nothing
 	a.putDown(t.Context(), three, false)
 	assert.Equal(t, 3, a.shared.quota["q-m"].places, "5,000 need three")

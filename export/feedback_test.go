@@ -29,7 +29,6 @@ func said(t *testing.T) *exporttest.Synthetic {
 	return s
 }
 
-// The same folder with and without what people said differs in nothing that is measured.
 func TestBatchName(t *testing.T) {
 	for folder, batch := range map[string]string{
 		"small-v1_2026-11-30_7f3a9c":                                   "small-v1_2026-11-30_7f3a9c",
@@ -42,6 +41,7 @@ func TestBatchName(t *testing.T) {
 	}
 }
 
+// The same folder with and without what people said differs in nothing that is measured.
 func TestFeedbackIsNoMeasurement(t *testing.T) {
 	with, without := write(t, said(t).Freeze(), nil), write(t, exporttest.New(small).Freeze(), nil)
 	for _, table := range []string{"outcomes", "judges", "variants", "metrics", "evaluations"} {
@@ -161,8 +161,15 @@ func TestForgedFeedback(t *testing.T) {
 
 	dir := write(t, s.Freeze(), nil)
 	name := filepath.Join(dir, "raw", batch.FileFeedback)
-	require.NoError(t, os.Remove(name))
+	honest := copyTree(t, dir)
+	swap(t, name, "0.5", "0.9")
+	reseal(t, dir)
 	r := verify(t, dir)
+	assert.True(t, named(r.Findings, "raw/feedback.jsonl"), "%v", r.Findings)
+
+	name = filepath.Join(honest, "raw", batch.FileFeedback)
+	require.NoError(t, os.Remove(name))
+	r = verify(t, honest)
 	require.Error(t, r.Err())
 	assert.True(t, named(r.Findings, "raw/feedback.jsonl"))
 

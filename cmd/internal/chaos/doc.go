@@ -3,7 +3,7 @@
 //
 // Order of use:
 //
-//	p, err := chaos.NewProxy(server, seed, tally) // launchers talk to the server through it
+//	p, err := chaos.NewProxy(server, share, seed, tally) // launchers talk to the server through it
 //	…                                             // launchers run; the test kills, stops and starves them
 //	works, err := chaos.ReadLog(name)             // what the runner itself wrote, a line at a time
 //	facts := chaos.Facts{Works: works, …}         // with who was killed and stopped when, and what MLflow has

@@ -90,7 +90,7 @@ func (f *Facts) life(launcher string) *Life {
 func (f *Facts) lapses(launcher string, from, to time.Time) time.Time {
 	for _, s := range f.life(launcher).Stops {
 		lapse := s.From.Add(f.Lease)
-		if (s.To.IsZero() || s.To.After(lapse)) && s.To.After(from) && lapse.Before(to) {
+		if (s.To.IsZero() || s.To.After(lapse) && s.To.After(from)) && lapse.Before(to) {
 			return lapse
 		}
 	}

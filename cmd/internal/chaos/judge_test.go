@@ -71,6 +71,28 @@ func TestViolations(t *testing.T) {
 		}, ""},
 		"ended without a word":  {func(f *chaos.Facts) { f.Works[1].Over, f.Works[1].Succeeded = time.Time{}, false }, "did not say that it ended"},
 		"started while at work": {func(f *chaos.Facts) { add(f, work("u4", "b", "m-a", 2, 7, 8)) }, "although it was at work at a (u3)"},
+		"started while one was at work that failed later": {func(f *chaos.Facts) {
+			f.Works[2].Succeeded = false
+			add(f, work("u4", "b", "m-a", 2, 7, 8))
+		}, "although it was at work at a (u3)"},
+		"three at once, after the launcher of one was killed": {func(f *chaos.Facts) {
+			f.Works[1].Over, f.Works[1].Succeeded = time.Time{}, false
+			f.Lives["b"].Killed, f.Killed[f.Works[1].Process()] = at(2), at(4)
+			add(f, work("u4", "a", "m-b", 2, 3, 4))
+		}, ""},
+		"three at once, one of them begun by a launcher that was killed": {func(f *chaos.Facts) {
+			f.Works[1].Over, f.Works[1].Succeeded, f.Lives["b"].Killed = time.Time{}, false, at(0)
+			add(f, work("u4", "a", "m-b", 2, 3, 4))
+		}, ""},
+		"three at once, past the lease of one": {func(f *chaos.Facts) {
+			f.Works[0].Over, f.Lives["a"].Stops = at(20), []chaos.Span{{From: at(1), To: at(19)}}
+			add(f, work("u4", "b", "m-b", 2, 8, 10))
+			add(f, work("u5", "b", "m-b", 3, 8, 10))
+		}, ""},
+		"three at once, before the lease of one ended": {func(f *chaos.Facts) {
+			f.Works[0].Over, f.Lives["a"].Stops = at(20), []chaos.Span{{From: at(1), To: at(19)}}
+			add(f, work("u4", "b", "m-b", 2, 6, 10))
+		}, "quota pool lets 2 run at once, but 3 did"},
 		"started when measured": {func(f *chaos.Facts) { add(f, work("u4", "b", "m-a", 2, 10, 12)) }, "although it had been measured at a (u3)"},
 		"measured again after a failure": {func(f *chaos.Facts) {
 			f.Works[2].Succeeded = false
@@ -82,6 +104,18 @@ func TestViolations(t *testing.T) {
 			f.Lives["a"].Failed = at(9)
 			add(f, work("u4", "b", "m-a", 2, 10, 12))
 		}, ""},
+		"measured again before an error": {func(f *chaos.Facts) {
+			f.Lives["a"].Failed = at(11)
+			add(f, work("u4", "b", "m-a", 2, 10, 12))
+		}, "had been measured"},
+		"measured again during a stop without end": {func(f *chaos.Facts) {
+			f.Lives["a"].Stops = []chaos.Span{{From: at(7)}}
+			add(f, work("u4", "b", "m-a", 2, 16, 18))
+		}, ""},
+		"measured again after a long stop before it": {func(f *chaos.Facts) {
+			f.Lives["a"].Stops = []chaos.Span{{From: at(-20), To: at(-5)}}
+			add(f, work("u4", "b", "m-a", 2, 10, 12))
+		}, "had been measured"},
 		"measured again after a long stop": {func(f *chaos.Facts) {
 			f.Lives["a"].Stops = []chaos.Span{{From: at(7), To: at(20)}}
 			add(f, work("u4", "b", "m-a", 2, 16, 18))
@@ -101,14 +135,31 @@ func TestViolations(t *testing.T) {
 			log(f, "u2", func(e *chaos.Evaluated) { e.State, e.Outcomes, e.CostUSD = "interrupted", false, 0 })
 			f.Logged["u4"] = chaos.Evaluated{RunID: "run-u4", Cell: "solo+m-b", Slot: 1, Status: "FINISHED", State: "complete", Outcomes: true, CostUSD: 0.03, Continues: []string{"run-u2"}}
 		}, ""},
-		"counted twice":                     {func(f *chaos.Facts) { log(f, "u3", func(e *chaos.Evaluated) { e.Slot = 1 }) }, "2 runs count for solo+m-a #1"},
+		"counted twice": {func(f *chaos.Facts) { log(f, "u3", func(e *chaos.Evaluated) { e.Slot = 1 }) }, "2 runs count for solo+m-a #1"},
+		"counted twice, once in part": {func(f *chaos.Facts) {
+			log(f, "u3", func(e *chaos.Evaluated) { e.Slot, e.State = 1, "partial" })
+		}, "2 runs count for solo+m-a #1"},
+		"tried again": {func(f *chaos.Facts) {
+			f.Works[1].Succeeded = false
+			add(f, work("u2", "b", "m-b", 1, 4, 6))
+			log(f, "u2", func(e *chaos.Evaluated) { e.State, e.CostUSD = "complete", 0.06 })
+		}, ""},
+		"tried again, and without the cost of the first time": {func(f *chaos.Facts) {
+			f.Works[1].Succeeded = false
+			add(f, work("u2", "b", "m-b", 1, 4, 6))
+		}, "for $0.0600, and run run-u2 (KILLED superseded) tells of $0.0300"},
 		"running":                           {func(f *chaos.Facts) { log(f, "u3", func(e *chaos.Evaluated) { e.Status = "RUNNING" }) }, "run run-u3 of solo+m-a #2 is RUNNING"},
 		"too dear":                          {func(f *chaos.Facts) { f.Ceiling = 0.05 }, "$0.0900 were paid under a ceiling of $0.0500, and only $0.0300 of it before prices were known"},
 		"beyond the ceiling by a first one": {func(f *chaos.Facts) { f.Ceiling = 0.06 }, ""},
 		"beyond the ceiling by what was cut short before the first": {func(f *chaos.Facts) {
-			f.Works[0].Succeeded, f.Works[1].Succeeded, f.Ceiling = false, false, 0
-			f.Ceiling = 0.001
+			f.Works[0].Succeeded, f.Works[1].Succeeded, f.Ceiling = false, false, 0.001
 		}, ""},
+		"too dear by one that was cut short when a price was known": {func(f *chaos.Facts) {
+			w := work("u4", "a", "m-a", 3, 10, 12)
+			w.Succeeded, f.Works[0].Over = false, at(50)
+			add(f, w)
+			f.Ceiling = 0.08
+		}, "$0.1200 were paid under a ceiling of $0.0800, and only $0.0300 of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := quiet()
@@ -121,6 +172,25 @@ func TestViolations(t *testing.T) {
 			assert.Contains(t, f.Violations()[0], c.says)
 		})
 	}
+}
+
+// An evaluation whose end nobody knows is at work as far as anybody knows.
+func TestAnEndThatNobodyKnows(t *testing.T) {
+	f := quiet()
+	f.Works[2].Over, f.Works[2].Succeeded = time.Time{}, false
+	add(f, work("u4", "b", "m-a", 2, 20, 22))
+	got := f.Violations()
+	require.Len(t, got, 2)
+	assert.Contains(t, got[0], "did not say that it ended")
+	assert.Contains(t, got[1], "although it was at work at a (u3)")
+}
+
+func TestAgain(t *testing.T) {
+	f := quiet()
+	add(f, work("u4", "b", "m-a", 2, 10, 12))
+	assert.Empty(t, f.Again(), "what is a violation is not told as allowed")
+	f.Lives["a"].Killed = at(9)
+	assert.Equal(t, map[string]int{"after a kill": 1}, f.Again())
 }
 
 func TestReadLog(t *testing.T) {
