@@ -128,6 +128,7 @@ func TestPageInBrowser(t *testing.T) {
 		"calibration": {{Width: 1280}, {Width: 390, Dark: true}, {Width: 695, Print: true}},
 	}
 	for name, page := range pages(t) {
+		require.NotEmpty(t, ways[name], name)
 		for _, o := range ways[name] {
 			at := fmt.Sprintf("%s-%d-%t-%t", name, o.Width, o.Dark, o.Print)
 			b.Open(t, page, o)

@@ -2,6 +2,7 @@ package claim_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,10 @@ func TestSessions(t *testing.T) {
 	dead, heir := w.join("dead"), w.join("heir")
 	assert.Empty(t, sessions(), "they hold nothing")
 	win(t, dead, want(1))
+	first := sessions()
+	require.Len(t, first, 1)
+	w.fake.Advance(time.Second)
+	beat(t, dead) // it learns the server's time
 	win(t, dead, want(2))
 	require.NoError(t, win(t, dead, want(3)).Done(ctx, "run"))
 	begun, err := dead.Batch(ctx, batch.Sum([]byte("a batch")), nil)
@@ -43,6 +48,7 @@ func TestSessions(t *testing.T) {
 	s := all[0]
 	assert.Equal(t, "dead", s.Launcher)
 	assert.Equal(t, dead.Session(), s.Session)
+	assert.Equal(t, first[0].Since, s.Since, "the oldest of its claims")
 	assert.Equal(t, w.run().Info.RunID, s.Ledger)
 	assert.Equal(t, []int{2, 0, 1, 2}, []int{s.Repeats, s.Slots, s.Batches, s.Tranches})
 	assert.InDelta(t, 1.0, s.USD, 1e-9)

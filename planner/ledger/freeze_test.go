@@ -104,11 +104,13 @@ func TestFreezingOnceWithWhatWasRead(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(lines[won]), string(got))
 	}
+	final, err := d.ReadDocument(t.Context(), d.frozen(p), batch.FileFeedback, "")
 	if won > 0 {
-		final, err := d.ReadDocument(t.Context(), d.frozen(p), batch.FileFeedback, "")
 		require.NoError(t, err)
-		assert.Equal(t, string(lines[won]), string(final))
+	} else {
+		require.ErrorIs(t, err, mlflow.ErrNotFound)
 	}
+	assert.Equal(t, string(lines[won]), string(final))
 }
 
 // A status that was set by hand, or a tag, does not open a frozen batch.

@@ -94,12 +94,15 @@ func TestPagesHaveEveryTag(t *testing.T) {
 			}
 		}
 	}
-	contract := page(t, "docs/mlflow.md") + page(t, "docs/tables.md")
 	found := map[string]bool{}
 	for _, f := range files {
+		contract := "docs/mlflow.md"
+		if strings.HasPrefix(f, "export/tables/") { // what its files say of themselves
+			contract = "docs/tables.md"
+		}
 		for _, m := range names.FindAllStringSubmatch(page(t, f), -1) {
 			found[m[1]] = true
-			assert.Contains(t, contract, "`"+m[1]+"`", "%s: no page has it", f)
+			assert.Contains(t, page(t, contract), "`"+m[1]+"`", "%s: %s does not have it", f, contract)
 		}
 	}
 	assert.Greater(t, len(found), 35, "the tags were not found")

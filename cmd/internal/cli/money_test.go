@@ -124,14 +124,18 @@ if variant == "quick+m-two":
 	}
 	stuck, err := os.ReadFile(s.env["STARTS"] + ".stuck")
 	require.NoError(t, err)
+	require.Len(t, strings.Fields(string(stuck)), 2)
 	for _, pid := range strings.Fields(string(stuck)) {
 		assert.NoFileExists(t, filepath.Join("/proc", pid, "cwd"))
 	}
 	s.ok("verify", r.Folder)
 	evaluations, _ := s.history()
+	missing := 0
 	for _, e := range evaluations {
 		if e.Tag("benchbatch.agent")+e.Tag("benchbatch.model") == "quickm-one" {
+			missing++
 			assert.Contains(t, e.Tag("benchbatch.reason"), "the runner exited with 127")
 		}
 	}
+	assert.Equal(t, 2, missing)
 }
