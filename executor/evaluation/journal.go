@@ -23,7 +23,7 @@ import (
 // saved: whatever was paid for in between is written down at once, redacted.
 const FileJournal = "measuring.jsonl"
 
-// record is one line of the journal; one member is set.
+// record is one line of the journal; one member is set (Lost beside Row).
 type record struct {
 	Head   *head            `json:"head,omitzero"`
 	Launch string           `json:"launch,omitzero"` // stage that is about to start
@@ -31,6 +31,7 @@ type record struct {
 	Answer *journalAnswer   `json:"answer,omitzero"`
 	Again  *outcome.Attempt `json:"again,omitzero"` // a judge's failure that is followed by another try
 	Row    *outcome.Attempt `json:"row,omitzero"`   // of attempts.jsonl
+	Lost   bool             `json:"lost,omitzero"`  // the row is of an answer whose evidence is gone with a launcher
 	End    *ending          `json:"end,omitzero"`
 }
 
@@ -97,9 +98,10 @@ func (h *head) request(dir string) *Request {
 // journal appends records, each synced. After the first failure it writes
 // nothing more, so that no line stands behind half a line.
 type journal struct {
-	mu  sync.Mutex
-	f   *os.File
-	err error
+	mu   sync.Mutex
+	f    *os.File
+	size int64 // bytes of whole lines
+	err  error
 }
 
 // Room that a journal claims on disk before anything is paid, in bytes, so that
@@ -121,6 +123,9 @@ func newJournal(dir string, tasks int) (*journal, error) {
 	if err := reserve(f, int64(min(max(roomLeast, tasks*roomPerRow), roomMost))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: no room for the outcomes: %w", f.Name(), err), f.Close(), os.Remove(f.Name()))
 	}
+	if err := onDisk(dir); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
 	return &journal{f: f}, nil
 }
 
@@ -136,9 +141,12 @@ func (j *journal) add(records ...record) error {
 			return j.err
 		}
 	}
-	if _, j.err = j.f.Write(b.Bytes()); j.err == nil {
-		j.err = j.f.Sync()
+	if _, j.err = j.f.Write(b.Bytes()); j.err != nil {
+		_ = j.f.Truncate(j.size) // all of them stand there, or none
+		return j.err
 	}
+	j.size += int64(b.Len())
+	j.err = j.f.Sync()
 	return j.err
 }
 

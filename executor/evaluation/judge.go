@@ -30,24 +30,24 @@ func (m *measurement) score(ctx context.Context, n int, tasks []batch.Task, got 
 			judge = m.check
 		}
 		views, err := judge(ctx, n, try, todo, got)
-		if err != nil {
-			return err
-		}
-		last := try > m.retries(outcome.Judge) || m.final != ""
+		last := err != nil || try > m.retries(outcome.Judge) || m.final != ""
+		var judged []record
 		for _, t := range todo {
 			v, ok := views[t.ID]
 			if !ok {
 				continue // interrupted
 			}
 			if v.State == outcome.Judge && !last {
-				row := judgedAgain(n, v)
-				m.attempts = append(m.attempts, row)
-				if err := m.journal.add(record{Again: &row}); err != nil {
-					return err
-				}
+				m.judgedAgain(n, v)
 				continue
 			}
 			got[t.ID] = answer{Outcome: m.merge(got[t.ID].Outcome, v)}
+			if !m.checked() { // a check wrote it down at once
+				judged = append(judged, got[t.ID].record(n))
+			}
+		}
+		if err = errors.Join(err, m.journal.add(judged...)); err != nil {
+			return err
 		}
 		if todo = openOf(tasks, got); last {
 			return nil
@@ -69,11 +69,13 @@ func openOf(tasks []batch.Task, got map[string]answer) []batch.Task {
 	return open
 }
 
-// judgedAgain is the row of a judge's failure that is followed by another try.
+// judgedAgain adds the row of a judge's failure that is followed by another try.
 // The runner did not run for it: what it cost stands with the answer.
-func judgedAgain(n int, v outcome.Outcome) outcome.Attempt {
+func (m *measurement) judgedAgain(n int, v outcome.Outcome) {
 	zero := 0.0
-	return outcome.Attempt{Outcome: outcome.Outcome{Task: v.Task, State: outcome.Judge, Attempt: n, Judges: v.Judges, CostUSD: &zero, Error: v.Error}}
+	row := outcome.Attempt{Outcome: outcome.Outcome{Task: v.Task, State: outcome.Judge, Attempt: n, Judges: v.Judges, CostUSD: &zero, Error: v.Error}}
+	m.attempts = append(m.attempts, row)
+	_ = m.journal.add(record{Again: &row}) // kept by the journal: who adds next meets the same error
 }
 
 // unjudged is an answer without a score because its judge failed.
@@ -122,9 +124,7 @@ func (m *measurement) judge(ctx context.Context, n, try int, tasks []batch.Task,
 	if try > 1 {
 		at += fmt.Sprintf("-%d", try)
 	}
-	if _, err := m.gather(p, at+"/out", at+"/", l); err != nil {
-		return nil, err
-	}
+	_, err = m.gather(p, at+"/out", at+"/", l) // what it said counts all the same: it is paid
 	views := map[string]outcome.Outcome{}
 	for _, t := range tasks {
 		v, ok := m.view(t.ID, l, m.noVerdict(end, failed, "judge", limit))
@@ -132,7 +132,7 @@ func (m *measurement) judge(ctx context.Context, n, try int, tasks []batch.Task,
 			views[t.ID] = v
 		}
 	}
-	return views, nil
+	return views, err
 }
 
 // judgeProgram prepares the judge. The job is written last: it names the copy.
@@ -163,11 +163,14 @@ func (m *measurement) check(ctx context.Context, n, try int, tasks []batch.Task,
 			break
 		}
 		v, reached, err := m.checkTask(ctx, n, try, t, got[t.ID])
-		if err != nil {
-			return views, err
-		}
 		if reached {
 			views[t.ID] = v
+			if v.State != outcome.Judge { // it is not checked again
+				err = errors.Join(err, m.journal.add(answer{Outcome: m.merge(got[t.ID].Outcome, v)}.record(n)))
+			}
+		}
+		if err != nil {
+			return views, err
 		}
 	}
 	return views, nil
@@ -196,21 +199,19 @@ func (m *measurement) checkTask(ctx context.Context, n, try int, t batch.Task, a
 		at += fmt.Sprintf("-%d", try)
 	}
 	tail := m.tail
-	if _, err := m.gather(p, at+"/out/tasks/"+name, at+"/logs/"+name+".", l); err != nil {
-		return a.Outcome, false, err
-	}
+	_, err = m.gather(p, at+"/out/tasks/"+name, at+"/logs/"+name+".", l)
 	v, said := m.view(t.ID, l, m.noVerdict(end, failed, "check", checkTimeout))
 	switch {
 	case said:
 	case end.Interrupted:
-		return v, false, nil
+		return v, false, err
 	case failed == "" && end.Signal == "" && !end.TimedOut && (end.ExitCode == 0 || end.ExitCode == 1):
 		passed := end.ExitCode == 0
 		score := float64(1 - end.ExitCode)
 		v = outcome.Outcome{Task: t.ID, State: outcome.Scored, Score: &score, Passed: &passed}
 		m.tail = tail
 	}
-	return v, true, nil
+	return v, true, err
 }
 
 func copyFile(to, from string) error {

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Bounds on what is taken over from a foreign output folder.
@@ -28,6 +32,7 @@ type keeper struct {
 	files   int   // still to be kept
 	log     int64 // bytes of one log
 	skipped []string
+	fresh   []string // files that may not be on disk yet
 }
 
 func newKeeper(dir string, red *Redactor, r *Request) (*keeper, error) {
@@ -155,8 +160,36 @@ func (k *keeper) text(at string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(k.path(at)), 0o700); err != nil {
 		return err
 	}
+	k.fresh = append(k.fresh, k.path(at))
 	return os.WriteFile(k.path(at), []byte(k.red.Text(string(b))), 0o600)
 }
+
+// flushAtOnce is how many files are synced at once: file systems write them together.
+const flushAtOnce = 16
+
+// flush has all that was kept so far be on disk, with the folders that name it.
+func (k *keeper) flush() error {
+	var g errgroup.Group
+	g.SetLimit(flushAtOnce)
+	folders := map[string]bool{}
+	for _, name := range k.fresh {
+		g.Go(func() error { return onDisk(name) })
+		for dir := filepath.Dir(name); !folders[dir] && len(dir) >= len(filepath.Dir(k.dir)); dir = filepath.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	err := g.Wait()
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+		err = errors.Join(err, onDisk(dir))
+	}
+	if err == nil {
+		k.fresh = nil
+	}
+	return err
+}
+
+// onDisk syncs a file or folder. Tests look on.
+var onDisk = syncDir
 
 // add writes at most limit bytes of a file. What is beyond is cut, with as much
 // again as a secret can be long, so that no part of one is left at the end. A
@@ -187,6 +220,7 @@ func (k *keeper) add(at string, src *os.File, limit int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	k.fresh = append(k.fresh, target)
 	n, err := k.red.Copy(dst, io.LimitReader(src, limit))
 	k.bytes -= n
 	k.files--

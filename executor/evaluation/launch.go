@@ -105,11 +105,13 @@ func (m *measurement) launch(ctx context.Context, s stage, p *program, limit tim
 		return end, m.final
 	}
 	m.launched = true
+	begun := time.Now()
 	end, err := m.req.Launcher.Launch(ctx, Work{
 		Command: p.command, Dir: p.tree.Work(), Env: p.env, Stdin: p.stdin,
 		Stdout: p.tree.File("stdout.log"), Stderr: p.tree.File("stderr.log"),
 		Timeout: limit, Grace: m.req.Grace, CPUs: p.cpus, Memory: p.memory, MaxOutput: m.req.MaxOutput,
 	})
+	end.Started, end.Ended = begun.UTC(), since(begun) // the clock on the wall may be set meanwhile
 	if s.Stage != "runner" {
 		p.forgetExpected()
 	}
@@ -132,6 +134,9 @@ func (m *measurement) launch(ctx context.Context, s stage, p *program, limit tim
 	}
 	return end, failed
 }
+
+// since is now, as far after begun as the monotonic clock says.
+func since(begun time.Time) time.Time { return begun.Add(time.Since(begun)).UTC() }
 
 // forgetExpected takes the expected answers out of the job of a judge or check
 // that has ended: the panel has them, and the evidence does not hand them on.

@@ -37,7 +37,8 @@ type measurement struct {
 	tries    map[string]map[outcome.State]int
 	measured int // tasks with a score
 	tail     string
-	earlier  []earlier // evaluations that this one goes on with, and itself
+	earlier  []earlier       // evaluations that this one goes on with, and itself
+	lost     map[string]bool // tasks of the attempt that was cut short whose evidence is gone
 }
 
 // Measure runs one evaluation and leaves its artifacts in r.Dir. An error that
@@ -50,11 +51,12 @@ func Measure(ctx context.Context, r Request) (Measured, error) {
 	}
 	defer m.files.Close()
 	defer m.journal.close()
-	out := Measured{UUID: r.UUID, Started: time.Now().UTC()}
+	begun := time.Now()
+	out := Measured{UUID: r.UUID, Started: begun.UTC()}
 	var left *cut
 	if r.Continue {
 		c := m.takeUp(all)
-		left, m.launched = &c, true
+		left = &c
 		out.Started = out.Started.Add(-c.active)
 	}
 	h := newHead(&r, m.scored(), out.Started)
@@ -70,20 +72,23 @@ func Measure(ctx context.Context, r Request) (Measured, error) {
 		err = m.journal.err
 	}
 	if err != nil {
+		if !m.launched && r.Continue {
+			return Measured{}, err // what was left stays, to be gone on with
+		}
 		if !m.launched {
 			return Measured{}, errors.Join(err, os.RemoveAll(m.keep.dir), os.Remove(filepath.Join(r.Dir, FileJournal)))
 		}
 		m.final = err.Error()
 		m.problem("the evaluation stopped: %v", err)
 	}
-	out.Ended = time.Now().UTC()
+	out.Ended = since(begun)
 	m.interrupted = ctx.Err() != nil
 	_ = m.journal.add(record{End: &ending{out.Ended, m.interrupted, m.final, m.tail, m.allProblems()}}) // saving comes next
 	if err := m.complete(&out); err != nil {
 		return out, &NotSaved{r.Dir, err}
 	}
 	if m.journal.err != nil { // what was left for whoever continues is saved after all
-		return out, RemoveLeft(r.WorkRoot, r.UUID)
+		_ = RemoveLeft(r.WorkRoot, r.UUID) // it is saved, whatever stays there
 	}
 	return out, nil
 }
@@ -261,26 +266,20 @@ func (m *measurement) settle(n int, tasks []batch.Task, got map[string]outcome.O
 			continue
 		}
 		o.Attempt = n
-		m.last[t.ID] = o
-		m.attempts = append(m.attempts, outcome.Attempt{Accepted: o.Score != nil, Outcome: o})
+		m.row(outcome.Attempt{Accepted: o.Score != nil, Outcome: o}, m.lost[t.ID])
 		if o.Score != nil {
-			m.measured++
 			continue
 		}
 		used := m.tries[t.ID]
-		if used == nil {
-			used = map[outcome.State]int{}
-			m.tries[t.ID] = used
-		}
-		used[o.State]++
 		if o.State != outcome.Judge && used[o.State] <= m.retries(o.State) {
 			again = append(again, t)
-			wait = max(wait, m.req.Backoff(o.State, used[o.State]))
+			wait = max(wait, m.req.Backoff(o.State, max(1, used[o.State])))
 		}
 	}
 	rows := make([]record, 0, len(got))
 	for i := range m.attempts[first:] {
-		rows = append(rows, record{Row: &m.attempts[first+i]})
+		a := &m.attempts[first+i]
+		rows = append(rows, record{Row: a, Lost: m.lost[a.Task]})
 	}
 	if err := m.journal.add(rows...); err != nil {
 		m.final = "what is paid for can't be recorded: " + err.Error()

@@ -66,20 +66,27 @@ func replay(dir string, all []record) (*measurement, Measured, error) {
 	h := lastHead(all)
 	out := Measured{UUID: h.UUID, Started: h.Started}
 	m := &measurement{
-		req: h.request(dir), red: &Redactor{}, last: map[string]outcome.Outcome{}, interrupted: true,
-		final: "its launcher was ended", keep: &keeper{dir: filepath.Join(dir, stagingName), red: &Redactor{}},
+		req: h.request(dir), red: &Redactor{}, last: map[string]outcome.Outcome{},
+		keep: &keeper{dir: filepath.Join(dir, stagingName), red: &Redactor{}},
 	}
 	info, err := os.Stat(filepath.Join(dir, FileJournal))
 	if err != nil {
 		return m, out, err
 	}
-	out.Ended = info.ModTime().UTC()
+	last := info.ModTime().UTC()
+	if last.Before(out.Started) { // the clock was set
+		last = out.Started
+	}
 	answers := map[int]map[string]journalAnswer{} // by attempt, of tasks that are not settled
+	var waiting []outcome.Attempt                 // rows that are void where another evaluation went on and judges
 	n, ended := 0, false
 	for _, r := range all {
 		switch {
-		case r.Head != nil:
+		case r.Head != nil: // of what ended before it, this one goes on
 			m.earlier = append(m.earlier, r.Head.session())
+			waiting = nil
+			out.Ended, m.interrupted, ended = last, true, false
+			m.final, m.tail = "its launcher was ended", ""
 		case r.Stage != nil:
 			m.stages = append(m.stages, *r.Stage)
 		case r.Again != nil:
@@ -90,6 +97,8 @@ func replay(dir string, all []record) (*measurement, Measured, error) {
 				answers[n] = map[string]journalAnswer{}
 			}
 			answers[n][r.Answer.Outcome.Task] = *r.Answer
+		case r.Row != nil && answers[r.Row.Attempt][r.Row.Task].Open && toBeJudged(*r.Row):
+			waiting = append(waiting, *r.Row)
 		case r.Row != nil:
 			m.attempts = append(m.attempts, *r.Row)
 			m.last[r.Row.Task] = r.Row.Outcome
@@ -115,6 +124,10 @@ func replay(dir string, all []record) (*measurement, Measured, error) {
 		m.problem("the launcher was ended before the evaluation was; what its processes had written but it had not gathered is lost")
 		return m, out, m.unsettledAnswers(n, answers[n], h)
 	}
+	for _, row := range waiting {
+		m.attempts = append(m.attempts, row)
+		m.last[row.Task] = row.Outcome
+	}
 	return m, out, nil
 }
 
@@ -130,7 +143,7 @@ func (m *measurement) unsettledAnswers(n int, answers map[string]journalAnswer, 
 		o := a.Outcome
 		switch {
 		case a.Open:
-			o = unjudged(o, "interrupted before it was judged")
+			o = unjudged(o, cutBeforeJudged)
 		case o.State == "":
 			line := o
 			line.Attempt = 0
@@ -139,7 +152,7 @@ func (m *measurement) unsettledAnswers(n int, answers map[string]journalAnswer, 
 			}
 			o.Output, o.Transcript = "", "" // not gathered
 			if o = m.settled(o, h.IsScored).Outcome; h.IsScored && o.Error == nil {
-				o = unjudged(o, "interrupted before it was judged")
+				o = unjudged(o, cutBeforeJudged)
 			}
 		}
 		o.Attempt = n

@@ -168,9 +168,9 @@ func TestALauncherThatIsKilledWhileItsJudgeRuns(t *testing.T) {
 
 	m := b.resaved(dir)
 	assert.Equal(t, batch.StateInterrupted, m.State)
-	assert.Equal(t, map[string]outcome.State{"T-1": outcome.Judge, "T-2": outcome.Judge}, states(m))
-	assert.Equal(t, "interrupted before it was judged", m.Outcomes[0].Error.Message)
-	assert.Equal(t, "expected-1", b.bundle()[m.Outcomes[0].Output], "the answer is kept")
+	assert.Equal(t, map[string]outcome.State{"T-1": outcome.Scored, "T-2": outcome.Judge}, states(m))
+	assert.Equal(t, "interrupted before it was judged", m.Outcomes[1].Error.Message)
+	assert.Equal(t, "expected-1", b.bundle()[m.Outcomes[1].Output], "the answer is kept")
 	assert.Len(t, m.Attempts, 2)
 }
 
@@ -240,7 +240,7 @@ func (b *bench) goesOn(dir, uuid string, finished int) evaluation.Measured {
 const nextUUID = "7f3a9c00-0000-4000-8000-000000000002"
 
 // Both answers were there when the launcher was killed, and the second was being
-// checked: they are checked, and the runner is not started again.
+// checked: it is checked, and neither the runner nor the first check is started again.
 func TestAnswersThatWereNotJudgedAreJudged(t *testing.T) {
 	b := perTask(t, 2, "echo expected-1; cat > \"$BENCHBATCH_OUT/seen\"")
 	launcher := b.req.Launcher
@@ -254,7 +254,7 @@ func TestAnswersThatWereNotJudgedAreJudged(t *testing.T) {
 	launches := 0
 	b.req.Launcher = during{launcher, func(int) {}, &launches}
 	m := b.goesOn(dir, nextUUID, 2)
-	assert.Equal(t, 2, launches, "two checks")
+	assert.Equal(t, 1, launches, "one check")
 	assert.Equal(t, batch.StateComplete, m.State)
 	assert.Equal(t, nextUUID, m.UUID)
 	assert.Len(t, m.Attempts, 2)
@@ -272,6 +272,7 @@ func TestAnOutcomeWithoutEvidenceDoesNotCount(t *testing.T) {
 	hold := filepath.Join(t.TempDir(), "go on")
 	b.env["HOLD"] = hold
 	b.req.Spec.Runner.PassEnv = []string{"HOLD"}
+	b.req.Spec.Retry = map[string]int{"harness": 0} // the runner did not fail
 	b.script("run.sh", `echo '{"task":"T-1","score":1,"cost_usd":12.5}' > "$BENCHBATCH_OUT/outcomes.jsonl"
 while ! [ -e "$HOLD" ]; do sleep 0.02; done
 echo '{"task":"T-2","score":1,"cost_usd":1}' >> "$BENCHBATCH_OUT/outcomes.jsonl"`)

@@ -61,20 +61,13 @@ func LookAtLeft(dir string) (Left, error) {
 	return left, nil
 }
 
-// unheard are the outcomes that a runner left in its private folder, and that nobody
-// may have written down. They are as free of secrets as m.red knows them.
-func (m *measurement) unheard() (all []outcome.Outcome) {
-	tree, ok := m.leftTree()
-	if !ok {
-		return nil
+// Started says whether a folder holds anything of an evaluation that was started.
+func Started(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, FileMeasured)); err == nil {
+		return true
 	}
-	l := m.readLines(tree.Out(), m.req.Spec.Tasks)
-	for _, t := range m.req.Spec.Tasks {
-		if o, ok := l.of[t.ID]; ok {
-			all = append(all, o)
-		}
-	}
-	return all
+	_, err := readJournal(dir)
+	return !errors.Is(err, fs.ErrNotExist) // what can't be read may hold something
 }
 
 // cut is the attempt in which a launcher was ended.
@@ -117,7 +110,10 @@ func (m *measurement) takeUp(all []record) cut {
 			c.answers[r.Answer.Outcome.Task] = *r.Answer
 		case r.Row != nil:
 			c.n = r.Row.Attempt
-			m.row(*r.Row)
+			if c.answers[r.Row.Task].Open && toBeJudged(*r.Row) {
+				continue
+			}
+			m.row(*r.Row, r.Lost)
 			delete(c.answers, r.Row.Task)
 		case r.End != nil:
 			c.ended = !r.End.Interrupted
@@ -140,8 +136,8 @@ func (m *measurement) hasRows(n int) bool {
 	return false
 }
 
-// row takes one row of an attempt in.
-func (m *measurement) row(a outcome.Attempt) {
+// row takes one row of an attempt in. One that was lost with its launcher was no try.
+func (m *measurement) row(a outcome.Attempt, lost bool) {
 	m.attempts = append(m.attempts, a)
 	m.last[a.Task] = a.Outcome
 	if a.Score != nil {
@@ -151,7 +147,9 @@ func (m *measurement) row(a outcome.Attempt) {
 	if m.tries[a.Task] == nil {
 		m.tries[a.Task] = map[outcome.State]int{}
 	}
-	m.tries[a.Task][a.State]++
+	if !lost {
+		m.tries[a.Task][a.State]++
+	}
 }
 
 // unsettledTasks have no score and may be tried (again).
@@ -159,11 +157,18 @@ func (m *measurement) unsettledTasks() []batch.Task {
 	var out []batch.Task
 	for _, t := range m.req.Spec.Tasks {
 		o, reached := m.last[t.ID]
-		if !reached || (o.Score == nil && o.State != outcome.Judge && m.tries[t.ID][o.State] <= m.retries(o.State)) {
+		again := o.Score == nil && o.State != outcome.Judge && m.tries[t.ID][o.State] <= m.retries(o.State)
+		if !reached || o.State == outcome.NotRun || again {
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// toBeJudged says of a row that nobody was asked about its answer: the launcher was told
+// to stop. Who goes on asks.
+func toBeJudged(a outcome.Attempt) bool {
+	return a.State == outcome.Judge && a.Error != nil && a.Error.Message == cutBeforeJudged
 }
 
 // finishCut settles the attempt that was cut short, as if its runner had been ended:
@@ -176,19 +181,23 @@ func (m *measurement) finishCut(ctx context.Context, c cut) error {
 		return err
 	}
 	err := m.gatherCut(c, tasks, got)
+	m.heardJudge(c.n, tasks, got)
 	records := make([]record, 0, len(got))
 	for _, t := range tasks {
 		if a, ok := got[t.ID]; ok {
 			records = append(records, a.record(c.n))
 		}
 	}
-	if err = errors.Join(err, m.journal.add(records...)); err != nil {
+	if err = errors.Join(err, m.recordAnswers(records...)); err != nil {
 		return err
 	}
 	out, err := m.conclude(ctx, c.n, tasks, got, nil)
 	m.settle(c.n, tasks, out)
+	m.lost = nil
 	for _, e := range m.earlier {
-		err = errors.Join(err, RemoveLeft(m.req.WorkRoot, e.UUID))
+		if left := RemoveLeft(m.req.WorkRoot, e.UUID); left != nil { // it disturbs nobody
+			m.problem("%v", left)
+		}
 	}
 	return err
 }
@@ -201,11 +210,25 @@ func (m *measurement) setAside(n int) error {
 		return nil
 	}
 	for _, e := range entries {
-		if e.Name() != "runner" && !strings.HasSuffix(e.Name(), ".cut") {
-			err = errors.Join(err, os.Rename(filepath.Join(dir, e.Name()), filepath.Join(dir, e.Name()+".cut")))
+		if e.Name() != "runner" && !strings.HasSuffix(e.Name(), cutMark) {
+			err = errors.Join(err, os.Rename(filepath.Join(dir, e.Name()), filepath.Join(dir, cutName(dir, e.Name()))))
 		}
 	}
 	return err
+}
+
+// cutMark ends the names of folders of evidence whose process was cut short.
+const cutMark = ".cut"
+
+// cutName is a free name for one of them.
+func cutName(dir, name string) string {
+	free := name + cutMark
+	for k := 2; ; k++ {
+		if _, err := os.Lstat(filepath.Join(dir, free)); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d%s", name, k, cutMark)
+	}
 }
 
 // gatherCut finds the answers of the cut attempt with their evidence: in the bundle,
@@ -219,14 +242,18 @@ func (m *measurement) gatherCut(c cut, tasks []batch.Task, got map[string]answer
 			got[a.Outcome.Task] = answer{a.Outcome, a.Open}
 		}
 	}
-	if gathered || m.req.Spec.Runner.Unit == "task" {
+	at := fmt.Sprintf("attempt-%d/runner", c.n)
+	if m.req.Spec.Runner.Unit == "task" {
+		return m.gatherTask(at, tasks, got)
+	}
+	if gathered {
 		return nil
 	}
-	at := fmt.Sprintf("attempt-%d/runner", c.n)
-	if tree, ok := m.leftTree(); ok {
+	if trees := m.leftTrees(0); len(trees) > 0 {
 		if err := os.RemoveAll(m.keep.path(at)); err != nil {
 			return err
 		}
+		tree := trees[0]
 		l := m.readLines(tree.Out(), tasks)
 		kept, err := m.gather(&program{tree: tree}, at+"/out", at+"/", l)
 		for _, t := range tasks {
@@ -236,8 +263,10 @@ func (m *measurement) gatherCut(c cut, tasks []batch.Task, got map[string]answer
 		}
 		return err
 	}
+	m.lost = map[string]bool{}
 	for _, a := range c.answers {
 		got[a.Outcome.Task] = answer{Outcome: lost(a.Outcome)}
+		m.lost[a.Outcome.Task] = true
 	}
 	return nil
 }
@@ -245,26 +274,6 @@ func (m *measurement) gatherCut(c cut, tasks []batch.Task, got map[string]answer
 // lost is an outcome of which there is no evidence: it was paid.
 func lost(o outcome.Outcome) outcome.Outcome {
 	return paid(outcome.Failed(o.Task, outcome.Harness, "its launcher was ended before its evidence was kept"), o)
-}
-
-// leftTree is the private folder that an earlier runner left, if it wrote anything.
-func (m *measurement) leftTree() (Tree, bool) {
-	base, err := workBase(m.req.WorkRoot)
-	if err != nil {
-		return Tree{}, false
-	}
-	for _, e := range m.earlier {
-		outers, _ := filepath.Glob(filepath.Join(base, treePrefix(e.UUID)+"*"))
-		for _, outer := range outers {
-			trees, _ := treesIn(outer) // nothing there: another one is looked for
-			for _, t := range trees {
-				if _, err := os.Lstat(filepath.Join(t.Out(), batch.FileOutcomes)); err == nil {
-					return t, true
-				}
-			}
-		}
-	}
-	return Tree{}, false
 }
 
 // earlier is an evaluation whose finished tasks are in this one.
@@ -299,7 +308,7 @@ func reopenJournal(dir string) (*journal, []record, error) {
 		return nil, nil, err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600)
-	return &journal{f: f}, all, err
+	return &journal{f: f, size: int64(whole)}, all, err
 }
 
 // adopt goes on with the evidence of an evaluation that was cut short.

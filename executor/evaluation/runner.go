@@ -42,7 +42,7 @@ func (m *measurement) conclude(ctx context.Context, n int, tasks []batch.Task, g
 	out := make(map[string]outcome.Outcome, len(got))
 	for id, a := range got {
 		if a.open {
-			why := "interrupted before it was judged"
+			why := cutBeforeJudged
 			if err != nil {
 				why = err.Error()
 			}
@@ -52,6 +52,9 @@ func (m *measurement) conclude(ctx context.Context, n int, tasks []batch.Task, g
 	}
 	return out, err
 }
+
+// cutBeforeJudged is why an answer has no score that nobody was asked about any more.
+const cutBeforeJudged = "interrupted before it was judged"
 
 // scored says whether something other than the runner scores.
 func (m *measurement) scored() bool { return m.req.Spec.Judge != nil || m.checked() }
@@ -79,9 +82,17 @@ func (m *measurement) whole(ctx context.Context, n int, tasks []batch.Task, got 
 		got[t.ID] = a
 		answers = append(answers, a.record(n))
 	}
-	said := m.journal.add(answers...)
+	said := m.recordAnswers(answers...)
 	p.unread = said != nil
 	return errors.Join(err, said)
+}
+
+// recordAnswers writes down answers whose evidence is gathered: it is on disk before they are.
+func (m *measurement) recordAnswers(answers ...record) error {
+	if err := m.keep.flush(); err != nil {
+		return err
+	}
+	return m.journal.add(answers...)
 }
 
 // record is the journal's line of an answer.
@@ -105,7 +116,7 @@ func (m *measurement) perTask(ctx context.Context, n int, tasks []batch.Task, go
 		a, err := m.oneTask(ctx, n, at, t)
 		if a.Task != "" {
 			got[t.ID] = a
-			err = errors.Join(err, m.journal.add(a.record(n)))
+			err = errors.Join(err, m.recordAnswers(a.record(n)))
 		}
 		if err != nil {
 			return err

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/outcome"
@@ -114,7 +116,11 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems can't sync a folder
+		return err
+	}
+	return nil
 }
 
 // Load reads back a finished evaluation and checks every artifact against its
@@ -130,6 +136,9 @@ func Load(dir string) (Measured, error) {
 	}
 	for _, a := range m.Artifacts {
 		got, err := batch.FileDigest(os.DirFS(dir), a.Path)
+		if errors.Is(err, fs.ErrNotExist) { // the folder holds an evaluation all the same
+			return m, fmt.Errorf("%s is gone, which %s names", filepath.Join(dir, a.Path), FileMeasured)
+		}
 		if err != nil {
 			return m, err
 		}
