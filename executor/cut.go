@@ -30,8 +30,8 @@ func (s *State) keepCut(ctx context.Context, l *ledger.Ledger, e entry) (bool, e
 	if run == "" && len(e.Continues) > 0 {
 		run = e.Continues[len(e.Continues)-1].RunID
 	}
-	if here, err := l.HasRun(ctx, run); err != nil || !here {
-		return false, err // of another server: it is kept for that one
+	if at, err := l.StandingOf(ctx, run); err != nil || !at.Here || at.Counts {
+		return false, err // of another server: it is kept for that one; or it was logged since
 	}
 	if e.RunID != "" {
 		err := l.CloseCut(ctx, e.RunID, "its launcher was ended; what it had finished goes on in the next evaluation of its slot", time.Now())
@@ -65,9 +65,6 @@ func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) er
 		}
 		var r Recovered
 		if err := r.recover(ctx, l, s, h, &e); err != nil {
-			return err
-		}
-		if err := removeLeft(e); err != nil {
 			return err
 		}
 	}

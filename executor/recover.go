@@ -63,11 +63,7 @@ func Recover(ctx context.Context, l *ledger.Ledger, s *State, resume func(cell b
 				continue
 			}
 		}
-		err := r.recover(ctx, l, s, h, &e)
-		if err == nil { // what stood in its private folder is saved
-			err = removeLeft(e)
-		}
-		if err != nil {
+		if err := r.recover(ctx, l, s, h, &e); err != nil {
 			return r, fmt.Errorf("evaluation %s, left by an earlier run: %w", e.UUID, err)
 		}
 		if e.Logged {
@@ -102,36 +98,50 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, h *
 		e.RunID = e.Continues[len(e.Continues)-1].RunID
 	}
 	if e.RunID == "" {
-		return s.forget(*e) // nothing was started
+		return errors.Join(removeLeft(*e), s.forget(*e)) // nothing was started
 	}
-	dir := s.of(*e)
-	m, err := evaluation.Resave(dir)
-	nothing := errors.Is(err, os.ErrNotExist)
-	if err != nil && !nothing {
-		return fmt.Errorf("%w; or move %s away to go on without it", err, dir)
-	}
-	here := false
+	var at ledger.Standing
+	var err error
 	if e.Experiment == l.ExperimentID() {
-		if here, err = l.HasRun(ctx, e.RunID); err != nil {
+		if at, err = l.StandingOf(ctx, e.RunID); err != nil {
 			return err
 		}
 	}
-	switch {
-	case !here && nothing:
-		return s.forget(*e) // the next run there closes it
-	case !here:
-		r.Elsewhere++
-		return nil
-	case nothing:
+	dir := s.of(*e)
+	if !at.Here { // where its run is, it may be gone on with
+		if evaluation.Started(dir) {
+			r.Elsewhere++
+			return nil
+		}
+		return errors.Join(removeLeft(*e), s.forget(*e)) // the next run there closes it
+	}
+	m, err := evaluation.Resave(dir)
+	nothing := errors.Is(err, os.ErrNotExist)
+	if at.Counts && (err != nil || !slices.Equal(at.Logged, m.Artifacts)) {
+		// MLflow has it whole: this is what is left of a folder that was being removed, or a copy of one that was at work.
+		return errors.Join(removeLeft(*e), s.forget(*e))
+	}
+	if err != nil && !nothing {
+		return fmt.Errorf("%w; or move %s away to go on without it", err, dir)
+	}
+	if err := removeLeft(*e); err != nil { // what stood in its private folder is saved
+		return err
+	}
+	if nothing {
 		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
 			return err
 		}
 		r.Interrupted++
 		return s.forget(*e)
 	}
+	return r.log(ctx, l, s, h, e, m)
+}
+
+// log logs what was measured, and is here.
+func (r *Recovered) log(ctx context.Context, l *ledger.Ledger, s *State, h *heir, e *entry, m evaluation.Measured) error {
 	lease, err := h.claim(ctx, *e, &m)
 	if err == nil {
-		err = logOne(ctx, l, *e, dir, m)
+		err = logOne(ctx, l, *e, s.of(*e), m)
 	}
 	if err == nil {
 		err = h.done(ctx, lease, *e, &m)

@@ -152,9 +152,15 @@ func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 		s.leave(uuid, run, false)
 		require.NoError(t, os.WriteFile(filepath.Join(s.folder(uuid), evaluation.FileJournal), []byte(strings.Replace(journal, "UUID", uuid, 1)), 0o600))
 	}
+	private, err := evaluation.NewTree("", "cut-elsewhere")
+	require.NoError(t, err)
 	r, err := Recover(t.Context(), s.l, s.State, func(batch.Digest) bool { return true }, s.end)
 	require.NoError(t, err)
 	assert.Equal(t, Recovered{Cut: 1, Elsewhere: 1}, r)
+	left, err := evaluation.LookAtLeft(s.folder("cut-elsewhere"))
+	require.NoError(t, err, "where its run is it can be gone on with")
+	assert.Equal(t, 1, left.Finished)
+	assert.DirExists(t, private.Root)
 	assert.Equal(t, mlflow.StatusKilled, s.status(here))
 	require.Len(t, s.cut, 1)
 	assert.Equal(t, []origin{{"cut-here", here}}, s.cut[0].Continues)
@@ -183,6 +189,50 @@ func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 	assert.True(t, known)
 	assert.InDelta(t, 0.5, cost, 1e-9, "not the 0 of when it was closed")
 	assert.NoDirExists(t, tree.Root)
+}
+
+// A launcher was killed while it removed the folder of an evaluation that it had logged, or
+// the folder is a copy of one that was at work: what MLflow has whole stays as it is.
+func TestWhatIsLoggedWholeStaysAsItIs(t *testing.T) {
+	const uuid = "11111111-1111-4111-8111-111111111111"
+	for name, what := range map[string]func(s *site){
+		"its entry alone is left": func(*site) {},
+		"its evidence is gone": func(s *site) {
+			body := `{"uuid":"` + uuid + `","state":"complete","artifacts":[{"path":"outcomes.jsonl","sha256":"` + string(batch.Sum(nil)) + `","size":0}]}`
+			require.NoError(t, os.WriteFile(filepath.Join(s.folder(uuid), evaluation.FileMeasured), []byte(body), 0o600))
+		},
+		"a copy of when it was at work": func(s *site) {
+			body := `{"head":{"uuid":"` + uuid + `","cell":{},"slot":1,"started":"2026-11-30T12:00:00Z","benchmark":"b","tasks":[{"id":"t","input":"1"},{"id":"u","input":"2"}],"judges":null,"valid":{"max_missing":0},"pass_threshold":1,"pass":"","timeout_policy":"","scored":false}}
+{"launch":"runner"}
+{"answer":{"open":false,"live":true,"outcome":{"task":"t","score":1,"attempt":1,"cost_usd":0.5}}}
+`
+			require.NoError(t, os.WriteFile(filepath.Join(s.folder(uuid), evaluation.FileJournal), []byte(body), 0o600))
+		},
+	} {
+		for _, goesOn := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				s := newSite(t)
+				run := s.run()
+				d := string(batch.Sum([]byte("the record")))
+				require.NoError(t, s.client.LogBatch(t.Context(), run, mlflow.Batch{Tags: []mlflow.Tag{{Key: ledger.TagState, Value: "complete"},
+					{Key: ledger.TagOutcomes, Value: d}, {Key: ledger.TagArtifacts, Value: `[{"path":"outcomes.jsonl","sha256":"` + d + `","size":9}]`}}}))
+				_, err := s.client.UpdateRun(t.Context(), run, mlflow.StatusFinished, time.Now().UnixMilli())
+				require.NoError(t, err)
+				s.leave(uuid, run, false)
+				what(s)
+				r, err := Recover(t.Context(), s.l, s.State, func(batch.Digest) bool { return goesOn }, s.end)
+				require.NoError(t, err)
+				assert.Zero(t, r)
+				got, err := s.client.GetRun(t.Context(), run)
+				require.NoError(t, err)
+				assert.Equal(t, mlflow.StatusFinished, got.Info.Status)
+				assert.Equal(t, "complete", got.Tag(ledger.TagState))
+				left, err := s.entries()
+				require.NoError(t, err)
+				assert.Empty(t, left)
+			})
+		}
+	}
 }
 
 // What was measured under a claim that another launcher has taken over is superseded,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/benchbatch/benchbatch/planner/batch"
@@ -42,6 +43,11 @@ func OpenState(dir string) (*State, error) {
 		_, err = f.WriteAt([]byte(Launcher()), 0)
 	}
 	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
+	}
+	_ = syncDir(filepath.Dir(dir)) // where the folder was there before, it may not be ours to read
+	if err := syncDir(dir); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("state folder: %w; choose another with --state", err)
 	}
@@ -131,7 +137,23 @@ func (s *State) write(e entry) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, entryFile), b)
+	if err := replaceFile(filepath.Join(dir, entryFile), b); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(dir), syncDir(s.Evaluations()))
+}
+
+// syncDir has the names in a folder be on disk. Tests look on.
+var syncDir = func(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems can't sync a folder
+		return err
+	}
+	return nil
 }
 
 // replaceFile writes a file whole or not at all.
@@ -172,5 +194,11 @@ func (s *State) entries() ([]entry, error) {
 	return out, nil
 }
 
-// forget removes an evaluation that is logged, or that left nothing.
-func (s *State) forget(e entry) error { return os.RemoveAll(s.of(e)) }
+// forget removes an evaluation that is logged, or that left nothing. Its entry goes
+// first: should the rest stay, nobody takes it for one that was cut short.
+func (s *State) forget(e entry) error {
+	if err := os.Remove(filepath.Join(s.of(e), entryFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(s.of(e))
+}

@@ -99,3 +99,19 @@ func TestANoteHoldsForeignTextInBlocks(t *testing.T) {
 	assert.False(t, inside)
 	assert.Empty(t, noteOf(evaluation.Measured{State: batch.StateComplete, LogTail: hostile}))
 }
+
+// An evaluation's folder and entry have their names on disk before anything is started.
+func TestNamesAreOnDisk(t *testing.T) {
+	synced := map[string]bool{}
+	was := syncDir
+	t.Cleanup(func() { syncDir = was })
+	syncDir = func(dir string) error {
+		synced[dir] = true
+		return was(dir)
+	}
+	s := openState(t)
+	require.NoError(t, s.write(entry{UUID: "u"}))
+	for _, dir := range []string{filepath.Dir(s.dir), s.dir, s.Evaluations(), s.folder("u")} {
+		assert.True(t, synced[dir], dir)
+	}
+}

@@ -157,13 +157,28 @@ func (l *Ledger) logDataset(ctx context.Context, runID string, d mlflow.DatasetI
 	return err
 }
 
-// HasRun says whether the server knows a run, deleted or not.
-func (l *Ledger) HasRun(ctx context.Context, runID string) (bool, error) {
-	_, err := l.client.GetRun(ctx, runID)
+// Standing is what the server knows of an evaluation's run.
+type Standing struct {
+	Here   bool             // it knows the run, deleted or not
+	Counts bool             // the run was logged as one that counts, to the end
+	Logged []batch.Artifact // then: what was logged
+}
+
+// StandingOf says how an evaluation's run stands.
+func (l *Ledger) StandingOf(ctx context.Context, runID string) (Standing, error) {
+	r, err := l.client.GetRun(ctx, runID)
 	if errors.Is(err, mlflow.ErrNotFound) {
-		return false, nil
+		return Standing{}, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return Standing{}, err
+	}
+	s := Standing{Here: true}
+	if r.Info.Status == mlflow.StatusFinished && batch.EvaluationState(r.Tag(TagState)).Counts() {
+		s.Counts = true
+		s.Logged, _ = readArtifacts(r) // an edited tag equals nothing
+	}
+	return s, nil
 }
 
 // EndFinished sets the status of an evaluation of which everything but the status
