@@ -24,5 +24,5 @@
 // (bytes do not match what was frozen; every case is listed), *IncompleteError
 // (a provisional export was written with evidence missing), *ExistsError (the
 // dated folder is there with other content), *SchemaError (a folder of a format
-// that this version does not know). Others are of the file system or of Fetch.
+// that this version does not know), *Unavailable (an artifact could not be asked for). Others are of the file system or of Fetch.
 package export

@@ -41,6 +41,19 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%s was written, but %d %s missing:%s", e.Path, len(e.Findings), plural(len(e.Findings), "artifact"), list(e.Findings))
 }
 
+// Unavailable is the error of a Batch.Fetch that could not ask for an artifact, or of an
+// answer that broke off again and again: nothing is told of the artifact.
+type Unavailable struct {
+	Err error
+
+	broke bool // the answer broke off
+}
+
+func (e *Unavailable) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *Unavailable) Unwrap() error { return e.Err }
+
 // InputError says that a document of the batch can't be exported as it is.
 type InputError struct {
 	File   string

@@ -21,13 +21,30 @@ type mismatch struct{ reason string }
 
 func (m *mismatch) Error() string { return m.reason }
 
+// fetchTries is how often an artifact is fetched whose bytes break off on the way.
+const fetchTries = 3
+
 // fetch writes one artifact to path, synced, and compares size and digest with
 // what was frozen. Nothing is left at path on an error.
 func fetch(ctx context.Context, b Batch, ev batch.Evaluation, a batch.Artifact, path string) error {
+	for try := 1; ; try++ {
+		err := fetchOnce(ctx, b, ev, a, path)
+		var broken *Unavailable
+		if !errors.As(err, &broken) || !broken.broke || try == fetchTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func fetchOnce(ctx context.Context, b Batch, ev batch.Evaluation, a batch.Artifact, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
 	r, err := b.Fetch(ctx, ev, a)
+	var away *Unavailable
+	if errors.As(err, &away) {
+		return err
+	}
 	if err != nil {
 		return &mismatch{"can't be fetched: " + err.Error()}
 	}
@@ -51,7 +68,7 @@ func copyChecked(w *os.File, r io.Reader, a batch.Artifact) error {
 	src := &source{r: io.LimitReader(r, a.Size+1)}
 	n, err := io.CopyBuffer(io.MultiWriter(h, onlyWriter{w}), src, *buf)
 	if src.err != nil {
-		return &mismatch{fmt.Sprintf("broke off after %d of %d bytes: %v", n, a.Size, src.err)}
+		return &Unavailable{fmt.Errorf("broke off after %d of %d bytes: %w", n, a.Size, src.err), true}
 	}
 	if err != nil {
 		return err

@@ -300,6 +300,44 @@ func failing(b export.Batch, fail func(ev batch.Evaluation, a batch.Artifact) ([
 	return b
 }
 
+// brittle breaks off after its first byte.
+type brittle struct{ io.Reader }
+
+func (b brittle) Read(p []byte) (int, error) {
+	n, _ := b.Reader.Read(p[:1])
+	return n, errors.New("connection reset")
+}
+
+// A connection that breaks and a server that is away say nothing about the evidence.
+func TestEvidenceThatCanNotBeAskedFor(t *testing.T) {
+	s := exporttest.New(small)
+	whole := s.Freeze()
+	victim := s.Result.Evaluations[2].RunID
+	for _, breaks := range []int{2, 100} {
+		b, n := whole, 0
+		b.Fetch = func(ctx context.Context, ev batch.Evaluation, a batch.Artifact) (io.ReadCloser, error) {
+			r, err := whole.Fetch(ctx, ev, a)
+			if ev.RunID == victim && a.Path == batch.FileBundle && n < breaks {
+				n++ // by one worker
+				return io.NopCloser(brittle{r}), err
+			}
+			return r, err
+		}
+		out := t.TempDir()
+		_, err := export.Write(context.Background(), b, export.Options{Out: out, Outputs: outputs()})
+		if breaks == 2 {
+			require.NoError(t, err)
+			continue
+		}
+		var integrity *export.IntegrityError
+		require.NotErrorAs(t, err, &integrity)
+		require.ErrorContains(t, err, "run "+victim+": bundle.tar.zst: broke off after 1 of")
+		left, err := os.ReadDir(out)
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
+}
+
 // Every artifact that does not match is named, not only the first, and nothing is left.
 func TestChangedEvidence(t *testing.T) {
 	s := exporttest.New(small)

@@ -22,7 +22,8 @@ type Batch struct {
 	// FeedbackJSONL is what people said, as Result.Feedback or Options.Feedback counts it.
 	FeedbackJSONL []byte
 	// Fetch opens one artifact of one evaluation. It is called by several
-	// goroutines at once; the reader is closed by the caller.
+	// goroutines at once; the reader is closed by the caller. An error that is not an
+	// *Unavailable says that there is no such artifact.
 	Fetch func(ctx context.Context, ev batch.Evaluation, a batch.Artifact) (io.ReadCloser, error)
 }
 

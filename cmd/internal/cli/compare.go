@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/compare"
 	"github.com/benchbatch/benchbatch/export/terminal"
-	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/spec"
 )
 
@@ -127,9 +125,7 @@ func (a *App) side(ctx context.Context, name, experiment string) (compare.Side, 
 	if err != nil {
 		return compare.Side{}, err
 	}
-	b.Fetch = func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
-		return l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
-	}
+	b.Fetch = fetchFrom(l)
 	r, err := export.OpenBatch(b, 0)
 	if err != nil {
 		return compare.Side{}, err

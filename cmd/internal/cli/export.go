@@ -11,6 +11,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/export"
 	"github.com/benchbatch/benchbatch/export/report"
+	"github.com/benchbatch/benchbatch/mlflow"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
@@ -143,9 +144,7 @@ func (a *App) outDir(f exportFlags) string {
 
 // writeFolder writes a folder of a batch's documents; o says what feedback it holds.
 func (a *App) writeFolder(ctx context.Context, l *ledger.Ledger, p ledger.Parent, b export.Batch, f exportFlags, o export.Options) (e exported, err error) {
-	b.Fetch = func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
-		return l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
-	}
+	b.Fetch = fetchFrom(l)
 	o.Out, o.Workers, o.Withhold, o.Tool, o.Outputs = a.outDir(f), f.workers, f.withhold, Version(), outputs()
 	o.Summarized = func(f *export.Frozen, s *export.Summary) {
 		e.verdict, e.frozen, e.summary = report.Headline(s, cleanLine), f, s
@@ -161,6 +160,17 @@ func (a *App) writeFolder(ctx context.Context, l *ledger.Ledger, p ledger.Parent
 		return e, err
 	}
 	return e, a.warnOfSecrets(e.folder)
+}
+
+// fetchFrom fetches artifacts. A server that is away says nothing about them.
+func fetchFrom(l *ledger.Ledger) func(context.Context, batch.Evaluation, batch.Artifact) (io.ReadCloser, error) {
+	return func(ctx context.Context, ev batch.Evaluation, art batch.Artifact) (io.ReadCloser, error) {
+		body, err := l.Fetch(ctx, ev.RunID, ev.ArtifactURI, art.Path)
+		if errors.Is(err, mlflow.ErrUnreachable) {
+			err = &export.Unavailable{Err: err}
+		}
+		return body, err
+	}
 }
 
 // warnOfSecrets says what the scan of a folder found, by file.
