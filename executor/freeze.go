@@ -77,8 +77,14 @@ func (r *runner) unfilled(p *planner.Plan) []planner.Slot {
 	return out
 }
 
-// adopt takes the result that another launcher has frozen.
+// adopt takes the result that another launcher has frozen, or this one before an error.
+// What that left undone is done.
 func (r *runner) adopt(ctx context.Context, parent ledger.Parent, report *Report) error {
+	if parent.Info.Status != mlflow.StatusFinished {
+		if err := r.Ledger.EndBatch(ctx, &parent); err != nil {
+			return err
+		}
+	}
 	result, _, err := r.Ledger.ReadResult(ctx, parent)
 	report.Parent, report.Result = parent, result
 	return err

@@ -333,3 +333,37 @@ func TestServerGoneInTheMiddle(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }
+
+// TestABatchThatWasFrozenInPart: MLflow fails once more when the result is stored and the
+// batch's run is about to be ended.
+func TestABatchThatWasFrozenInPart(t *testing.T) {
+	s, f := fakeShell(t)
+	s.small()
+	hit := ""
+	f.Inject(mlflowtest.Fault{Route: "runs/update", Skip: 4, Times: 1, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, _ := io.ReadAll(r.Body)
+		hit = string(body)
+		mlflowtest.Fail(http.StatusInternalServerError, "BROKEN", "the disk is full")(w, r, next)
+	}})
+	r := s.measure()
+	require.Contains(t, hit, r.Batch, "the last of the runs that are ended")
+	assert.True(t, r.Frozen)
+	run, err := mlflowtest.Client(t, f.URL).GetRun(t.Context(), r.Batch)
+	require.NoError(t, err)
+	assert.Equal(t, mlflow.StatusFinished, run.Info.Status)
+}
+
+// TestAServerThatGoesAwayUnderAnExport: it says nothing about what was frozen.
+func TestAServerThatGoesAwayUnderAnExport(t *testing.T) {
+	s, f := fakeShell(t)
+	s.small()
+	r := s.measure()
+	require.NoError(t, os.RemoveAll(r.Folder))
+	s.env["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
+	f.Inject(mlflowtest.Fault{Route: "bundle.tar.zst", Do: mlflowtest.Answer(http.StatusBadGateway, "nobody there")})
+	got := s.run("export", r.Batch)
+	assert.Equal(t, ExitFailed, got.code, got.stderr)
+	assert.NotContains(t, got.stderr, "integrity")
+	f.Clear()
+	s.ok("export", r.Batch)
+}
