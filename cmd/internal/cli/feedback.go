@@ -80,7 +80,10 @@ func (a *App) refreshFeedback(ctx context.Context, l *ledger.Ledger, p ledger.Pa
 
 // standsAs says what the newest folder knows.
 func standsAs(m *export.Manifest, now *batch.Feedback) string {
-	if m.Feedback == nil || now.Rows == 0 {
+	switch {
+	case now.Traces == 0:
+		return "no evaluation of the batch has traces, of which something could be said (traces in the spec)"
+	case m.Feedback == nil || now.Rows == 0:
 		return "nobody has said anything of " + plural(now.Traces, "traced outcome")
 	}
 	return fmt.Sprintf("%s, as of %s", plural(now.Rows, "assessment"), m.Feedback.AsOf.UTC().Format(time.RFC3339))

@@ -274,8 +274,9 @@ func TestWithoutTracesNobodyIsAsked(t *testing.T) {
 	assert.Nil(t, s.manifest(r.Folder).Feedback)
 	assert.NotContains(t, s.file(r.Folder, "result.json"), "feedback")
 	assert.NotContains(t, s.file(r.Folder, "report.md"), "What people said")
-	unchanged, _ := s.refresh(r)
+	unchanged, said := s.refresh(r)
 	assert.False(t, unchanged.Changed)
+	assert.Contains(t, said.stderr, "nothing changed: no evaluation of the batch has traces, of which something could be said (traces in the spec)")
 
 	old := newShell(t, mlflowtest.Oldest)
 	r = old.measure("--yes")
