@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -181,12 +182,13 @@ func (f *Found) ignore(r mlflow.Run, reason error) {
 	f.Ignored = append(f.Ignored, batch.Ignored{RunID: r.Info.RunID, Cell: r.Tag(TagCell), Reason: reason.Error(), Unsettled: errors.As(reason, &unsettled)})
 }
 
-// entryOf reads a run's tags. An error says why the run does not count.
+// entryOf reads a run's tags. An error says why the run does not count. The recipe is
+// the one that was asked for; "" = whichever the run names.
 func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 	e := Entry{
 		Info: r.Info, UUID: r.Tag(TagEvaluation), Outcomes: batch.Digest(r.Tag(TagOutcomes)),
-		State: batch.EvaluationState(r.Tag(TagState)), Reason: r.Tag(TagReason), Batch: r.Tag(TagBatch), Agent: r.Tag(TagAgent), Model: r.Tag(TagModel),
-		Launcher: r.Tag(TagLauncher), Role: r.Tag(TagRole), User: r.Tag(tagUser), Foreign: r.Tag(TagState) == "",
+		State: batch.EvaluationState(once(r.Tag(TagState))), Reason: once(r.Tag(TagReason)), Batch: once(r.Tag(TagBatch)), Agent: once(r.Tag(TagAgent)), Model: once(r.Tag(TagModel)),
+		Launcher: once(r.Tag(TagLauncher)), Role: once(r.Tag(TagRole)), User: once(r.Tag(tagUser)), Foreign: r.Tag(TagState) == "",
 		Score: metric(r, "score"), CostUSD: metric(r, "cost_usd"), WorstUSD: cmp.Or(metric(r, "cost_worst_usd"), metric(r, "cost_usd")), CostUnknown: metric(r, "cost_unknown"), WallS: metric(r, "wall_s"), Tokens: tokensOf(r),
 	}
 	if counts, ok := tallyOf(r); ok {
@@ -206,7 +208,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 		return e, fmt.Errorf("tag %s is %q, not a UUID", TagEvaluation, e.UUID)
 	}
 	e.UUID = unique.String() // one spelling, so that the same one twice is seen
-	if id.Recipe != recipe {
+	if recipe != "" && id.Recipe != recipe {
 		return e, fmt.Errorf("tag %s names recipe %s: the short digests agree by chance only", TagIdentity, id.Recipe)
 	}
 	e.Identity = id
@@ -233,6 +235,9 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 	}
 	return e, err
 }
+
+// once is a string that is held in memory once, however many runs have it.
+func once[T ~string](s T) T { return unique.Make(s).Value() }
 
 // tokensOf adds up the logged tokens; nil where none are.
 func tokensOf(r mlflow.Run) *float64 {

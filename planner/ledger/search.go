@@ -125,11 +125,7 @@ func hasRepeat(r mlflow.Run) bool {
 
 // countsForLabel says whether a run is a valid repeat of the recipe that it names.
 func (l *Ledger) countsForLabel(ctx context.Context, r mlflow.Run) (Entry, bool, error) {
-	id, err := readIdentity(r)
-	if err != nil {
-		return Entry{}, false, nil // it never counts
-	}
-	e, err := entryOf(r, id.Recipe)
+	e, err := entryOf(r, "")
 	if err != nil || e.Info.Status != mlflow.StatusFinished {
 		return e, false, nil
 	}
@@ -181,11 +177,7 @@ func (l *Ledger) Calibrated(ctx context.Context, benchmark string) ([]Entry, err
 	runs, err := l.client.SearchRuns(ctx, mlflow.Search{ExperimentIDs: []string{l.experiment.ID}, Filter: filter, OrderBy: mlflow.NewestFirst, Limit: 1000})
 	var out []Entry
 	for _, r := range runs {
-		id, err := readIdentity(r)
-		if err != nil {
-			continue
-		}
-		if e, err := entryOf(r, id.Recipe); err == nil && e.Info.Status == mlflow.StatusFinished && e.State.Counts() {
+		if e, err := entryOf(r, ""); err == nil && e.Info.Status == mlflow.StatusFinished && e.State.Counts() {
 			out = append(out, e)
 		}
 	}
@@ -224,8 +216,8 @@ func (l *Ledger) Children(ctx context.Context, p Parent) ([]Entry, error) {
 }
 
 // glance is how many evaluations are read at once where a launcher looks at its batch
-// while it works: a page of them is about 2 MB.
-const glance = 250
+// while it works: a page of them is about 1 MB.
+const glance = 100
 
 // OfSlot lists the evaluations of a slot in this experiment, whatever batch started
 // them and whatever became of them.
@@ -250,11 +242,7 @@ func entriesOf(runs []mlflow.Run) []Entry {
 
 // appendEntry reads a run and appends it where it is an evaluation.
 func appendEntry(out []Entry, r mlflow.Run) []Entry {
-	id, err := readIdentity(r)
-	if err != nil {
-		return out
-	}
-	e, err := entryOf(r, id.Recipe)
+	e, err := entryOf(r, "")
 	if err != nil {
 		return out
 	}

@@ -112,6 +112,9 @@ func readIdentity(r mlflow.Run) (batch.Identity, error) {
 	if err := json.Unmarshal([]byte(r.Tag(TagIdentity)), &id); err != nil {
 		return id, fmt.Errorf("tag %s is not the JSON that `benchbatch hash` prints: %w", TagIdentity, err)
 	}
+	for _, d := range []*batch.Digest{&id.Agent, &id.Model, &id.Brain, &id.Execution, &id.Scoring, &id.Recipe, &id.Cell} {
+		*d = once(*d)
+	}
 	if !id.Consistent() {
 		return id, fmt.Errorf("tag %s: recipe and cell do not follow from the parts", TagIdentity)
 	}
