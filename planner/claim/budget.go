@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 )
 
@@ -134,6 +135,43 @@ func (b *Budget) take(ctx context.Context, need micro) error {
 	}
 }
 
+// Include sees to it that at least so much counts as spent: a batch may have paid without
+// reservations, as before it had a ceiling. Of several who say so one enters it.
+func (b *Budget) Include(ctx context.Context, spentUSD float64) error {
+	spent, err := toMicro(spentUSD)
+	if err != nil {
+		return err
+	}
+	b.taking.Lock()
+	defer b.taking.Unlock()
+	for {
+		if err := b.member.read(ctx); err != nil {
+			return b.member.trouble(err)
+		}
+		a := b.account()
+		missing := spent - a.total
+		if missing <= 0 {
+			return nil
+		}
+		verdicts, err := b.member.take(ctx, []bid{{key: budgetKey(b.batch, a.tranches+1), usd: missing, first: true}})
+		if err != nil {
+			return err
+		}
+		if l := verdicts[0].lease; l != nil {
+			what := l.hold.usd.String() + " " + unreserved
+			err := l.end(ctx, endSpent, what)
+			if err != nil {
+				b.member.owe(l, endSpent, what)
+				l.drop()
+			}
+			return err
+		}
+	}
+}
+
+// unreserved marks a tranche that is not what its taker spent.
+const unreserved = "paid without a reservation"
+
 func (b *Budget) account() account {
 	m := b.member
 	m.mu.Lock()
@@ -148,12 +186,15 @@ func (b *Budget) account() account {
 		a.tranches++
 		first := m.view.holds[k][0]
 		if e, ended := m.view.ends[k.at(last.generation)]; ended {
-			spent, ok := parseMicro(e.what)
+			usd, note, _ := strings.Cut(e.what, " ")
+			spent, ok := parseMicro(usd)
 			if !ok {
 				spent = last.usd
 			}
 			a.total += spent
-			a.settledBy[first.session] += spent
+			if note != unreserved {
+				a.settledBy[first.session] += spent
+			}
 			continue
 		}
 		a.total += last.usd

@@ -269,3 +269,34 @@ func TestAmounts(t *testing.T) {
 		require.Error(t, r.Settle(&usd), "%v", usd)
 	}
 }
+
+// TestSpentWithoutReservations: what a batch has paid before it had a ceiling counts once,
+// whoever says so.
+func TestSpentWithoutReservations(t *testing.T) {
+	w := newTable(t)
+	a, b := budget(t, w.join("a"), 10, 1), budget(t, w.join("b"), 10, 1)
+	require.NoError(t, a.Include(ctx, 6))
+	require.NoError(t, b.Include(ctx, 6))
+	running := reserve(t, a, 2)
+	require.NoError(t, b.Include(ctx, 7), "less than what is reserved beside it")
+	c := refuse(t, b, 2.5)
+	assert.InDelta(t, 8, c.SpentUSD, 1e-9)
+	assert.InDelta(t, 2, c.HeldUSD, 1e-9)
+	settle(t, running, 1)
+	require.NoError(t, a.Return(ctx))
+	reserve(t, b, 3)
+	refuse(t, b, 0.1)
+	require.Error(t, a.Include(ctx, -1))
+
+	w = newTable(t)
+	m := w.join("a")
+	a, b = budget(t, m, 10, 1), budget(t, w.join("b"), 10, 1)
+	require.NoError(t, a.Include(ctx, 6))
+	reserve(t, a, 2)
+	require.NoError(t, m.Leave(ctx))
+	estates, err := b.Inherit(ctx)
+	require.NoError(t, err)
+	require.Len(t, estates, 1)
+	assert.Zero(t, estates[0].SettledUSD, "others have paid that")
+	assert.InDelta(t, 2, estates[0].USD, 1e-9)
+}

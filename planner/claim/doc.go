@@ -24,7 +24,7 @@
 //	if lease.Before != nil { … }                      // look whether its launcher logged a result before it died
 //	ctx, cancel := lease.Context(ctx)                 // ends when the claim is lost: end the runner
 //	…                                                 // measure
-//	err = lease.Confirm(ctx)                          // ErrLost: log the evaluation as superseded, with its cost
+//	err = lease.Confirm(ctx)                          // ErrLost: log the evaluation as superseded, with its cost; see Found
 //	…                                                 // log the evaluation
 //	err = lease.Done(ctx, runID)                      // or Release(ctx, reason): the next claimant need not wait
 //	err = money.Settle(&cost)
@@ -51,7 +51,7 @@
 //	quota/NAME/NUMBER/GENERATION = SESSION SINCE, number 0 for a quota as a whole
 //	budget/BATCH/NUMBER/GENERATION = SESSION SINCE USD
 //	tag beat/SESSION = until TIME LAUNCHER, or: left TIME LAUNCHER
-//	tag end/KEY/GENERATION = done TIME RUN, or: released TIME REASON, or: spent TIME USD
+//	tag end/KEY/GENERATION = done TIME RUN, or: released TIME REASON, or: spent TIME USD [paid without a reservation]
 //
 // The next generation may be claimed when the one before it was released, or when
 // its session left, or when it lapsed: its heartbeat is overdue and was seen

@@ -2,13 +2,16 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"strings"
+
+	"github.com/benchbatch/benchbatch/mlflow"
 )
 
 // Lease is a claim that this member holds.
 type Lease struct {
-	// Before is who held it and ended without saying how: it may have logged a result
-	// before it died, so look before measuring again. nil = nobody, or it was given back.
+	// Before is who held it, even some generations before, and ended without saying how: it may
+	// have logged a result before it died, so look before measuring again. nil = nobody did.
 	Before *Holder
 
 	member *Member
@@ -65,8 +68,35 @@ func (l *Lease) state() error {
 }
 
 // Done says that the repeat was measured and logged by a run. Nobody claims it again.
-// It may be called again after an error.
-func (l *Lease) Done(ctx context.Context, runID string) error { return l.end(ctx, endDone, runID) }
+// It may be called again after an error. Who has lost the claim to somebody that found
+// this very run and ended the claim with it gets no error.
+func (l *Lease) Done(ctx context.Context, runID string) error {
+	err := l.end(ctx, endDone, runID)
+	if !errors.Is(err, ErrLost) {
+		return err
+	}
+	if found, readErr := l.Found(ctx, runID); found || readErr != nil {
+		return readErr
+	}
+	return err
+}
+
+// Found says of a claim that was lost whether who took it over found a run that had been
+// logged under it, and ended the claim with it: then that run counts.
+func (l *Lease) Found(ctx context.Context, runID string) (bool, error) {
+	m := l.member
+	switch err := m.read(ctx); {
+	case errors.Is(err, mlflow.ErrNotFound): // the ledger run is gone for good
+		return false, nil
+	case err != nil:
+		return false, m.trouble(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, _ := m.view.latest(l.key)
+	e := m.view.ends[l.key.at(last.generation)]
+	return e.word == endDone && e.what == runID, nil
+}
 
 // Release gives the repeat or slot back. The reason is for people: one line. After an
 // error the next heartbeat does it.

@@ -255,3 +255,70 @@ func TestTheServersClockIsSet(t *testing.T) {
 		assert.Equal(t, "dead", taken.Before.Launcher)
 	}
 }
+
+// TestAnOverdueLauncherClaims: who was cut off for longer than its lease renews it before
+// it claims anything, or who has seen it overdue could start the same at once.
+func TestAnOverdueLauncherClaims(t *testing.T) {
+	w := newTable(t)
+	client := w.client()
+	slow, err := w.open(client).Join(ctx, claim.Options{Launcher: "slow"})
+	require.NoError(t, err)
+	other := w.join("other")
+	win(t, slow, want(1))
+	w.silence(3*claim.DefaultTTL, other)
+	_, err = client.GetRun(ctx, w.run().Info.RunID) // its clock goes on, as a real one does by itself
+	require.NoError(t, err)
+	lease := win(t, slow, want(2))
+	assert.Equal(t, "slow", lose(t, other, want(2)).Launcher)
+	require.NoError(t, lease.Done(ctx, "run"))
+}
+
+// TestWhoEndedWithoutAWordIsLookedFor: the next claimant learns of it, also where the answer
+// to its claim was lost, and where somebody else has held the claim in between and given it back.
+func TestWhoEndedWithoutAWordIsLookedFor(t *testing.T) {
+	w := newTable(t)
+	dead, heir, third, fourth := w.join("dead"), w.join("heir", impatient), w.join("third"), w.join("fourth")
+	win(t, dead, want(1))
+	require.NoError(t, dead.Leave(ctx))
+	beat(t, heir)
+	w.fake.Inject(mlflowtest.Fault{Route: "log-batch", Times: 1, Do: mlflowtest.LoseAnswer})
+	_, err := heir.Claim(ctx, want(1))
+	require.Error(t, err)
+	lease := win(t, heir, want(1))
+	assert.Equal(t, 2, lease.Generation())
+	require.NotNil(t, lease.Before)
+	assert.Equal(t, "dead", lease.Before.Launcher)
+
+	require.NoError(t, lease.Release(ctx, "it could not look"))
+	lease = win(t, third, want(1))
+	require.NotNil(t, lease.Before)
+	assert.Equal(t, "dead", lease.Before.Launcher)
+	require.NoError(t, third.Leave(ctx))
+	lease = win(t, fourth, want(1))
+	require.NotNil(t, lease.Before)
+	assert.Equal(t, "third", lease.Before.Launcher, "the last of them")
+
+	require.NoError(t, win(t, heir, want(2)).Release(ctx, "stopped"))
+	assert.Nil(t, win(t, fourth, want(2)).Before, "nobody ended without a word")
+}
+
+// TestAnHeirFindsTheRun: a launcher slept after it had logged its run, and who took the claim over
+// has found that. Its run counts, and it must not take it back.
+func TestAnHeirFindsTheRun(t *testing.T) {
+	w := newTable(t)
+	slept, heir := w.join("slept"), w.join("heir")
+	lease := win(t, slept, want(1))
+	w.silence(3*claim.DefaultTTL, heir)
+	taken := win(t, heir, want(1))
+	beat(t, slept)
+	found, err := lease.Found(ctx, "run")
+	require.NoError(t, err)
+	assert.False(t, found)
+	require.ErrorIs(t, lease.Done(ctx, "run"), claim.ErrLost)
+	require.NoError(t, taken.Done(ctx, "run"))
+	require.NoError(t, lease.Done(ctx, "run"))
+	found, err = lease.Found(ctx, "run")
+	require.NoError(t, err)
+	assert.True(t, found)
+	require.ErrorIs(t, lease.Done(ctx, "another run"), claim.ErrLost)
+}

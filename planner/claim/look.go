@@ -41,7 +41,7 @@ func Look(ctx context.Context, c *mlflow.Client, experimentID string, recipe bat
 	if err != nil {
 		return nil, err
 	}
-	v := newView()
+	v := newView(DefaultTTL)
 	v.absorb(run)
 	var out []Standing
 	for k, all := range v.holds {

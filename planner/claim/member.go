@@ -66,10 +66,12 @@ func (b *Book) Join(ctx context.Context, o Options) (*Member, error) {
 	}
 	m := &Member{
 		book: b, opt: o, session: strings.ReplaceAll(id.String(), "-", "")[:16],
-		view: newView(), held: map[key]*Lease{}, busy: map[key]bool{}, owed: map[string]debt{}, vigil: vigil{},
+		view: newView(o.TTL), held: map[key]*Lease{}, busy: map[key]bool{}, owed: map[string]debt{}, vigil: vigil{},
 	}
 	return m, m.Beat(ctx)
 }
+
+var errLeft = fmt.Errorf("%w: this launcher has left the ledger run: join it again", ErrLost)
 
 // Session names this membership in claims.
 func (m *Member) Session() string { return m.session }
@@ -87,7 +89,7 @@ func (m *Member) Beat(ctx context.Context) error {
 	left := m.left
 	m.mu.Unlock()
 	if left {
-		return errors.New("this launcher has left the ledger run: join it again")
+		return errLeft
 	}
 	now, err := m.book.now()
 	if err != nil {

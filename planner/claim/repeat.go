@@ -60,6 +60,14 @@ func (m *Member) Batch(ctx context.Context, key batch.Digest, past func(runID st
 	return Answer{Won: verdicts[0].lease, Held: verdicts[0].held, Done: verdicts[0].done}, nil
 }
 
+// Refresh reads how all stands, for Peek. It may be called after Leave.
+func (m *Member) Refresh(ctx context.Context) error {
+	if err := m.read(ctx); err != nil {
+		return m.trouble(err)
+	}
+	return nil
+}
+
 // Peek says how a repeat stands by what this member has read, and sends nothing. The
 // Answer is empty where nobody is known to be in the way.
 func (m *Member) Peek(w Want) Answer {
@@ -84,8 +92,8 @@ func (m *Member) Peek(w Want) Answer {
 // Others lists the launchers that are at work on the recipe beside this one, by name.
 // It may be asked after Leave.
 func (m *Member) Others(ctx context.Context) ([]string, error) {
-	if err := m.read(ctx); err != nil {
-		return nil, m.trouble(err)
+	if err := m.Refresh(ctx); err != nil {
+		return nil, err
 	}
 	now, err := m.book.now()
 	if err != nil {

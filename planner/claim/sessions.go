@@ -32,7 +32,7 @@ func Sessions(c *mlflow.Client, ledgers []mlflow.Run) ([]Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := newView()
+		v := newView(DefaultTTL)
 		v.absorb(run)
 		of := map[string]*Session{}
 		for k, all := range v.holds {

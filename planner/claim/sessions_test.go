@@ -74,3 +74,27 @@ func TestSessions(t *testing.T) {
 	assert.Len(t, sessions(), 2)
 	lose(t, w.join("third"), want(2))
 }
+
+// TestDismissedAndAlive: what a launcher claims after it has woken is its own, also to who
+// saw it dismissed.
+func TestDismissedAndAlive(t *testing.T) {
+	w := newTable(t)
+	client := w.client()
+	slow, other := w.join("slow"), w.join("other")
+	win(t, slow, want(1))
+	w.silence(2*claim.DefaultTTL, other)
+	run, err := client.GetRun(ctx, w.run().Info.RunID)
+	require.NoError(t, err)
+	all, err := claim.Sessions(client, []mlflow.Run{run})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.NoError(t, claim.Dismiss(ctx, client, all[0]))
+	beat(t, other)
+	assert.Empty(t, other.Peek(want(1)), "free to be taken")
+	w.fake.Advance(5 * time.Second)
+	beat(t, slow, slow) // the first tells it the time
+	lease := win(t, slow, want(2))
+	assert.Equal(t, "slow", lose(t, other, want(1)).Launcher, "nobody has taken it meanwhile")
+	assert.Equal(t, "slow", lose(t, other, want(2)).Launcher)
+	require.NoError(t, lease.Done(ctx, "run"))
+}

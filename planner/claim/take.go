@@ -3,7 +3,6 @@ package claim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -36,6 +35,9 @@ type free struct {
 // member knows of no obstacle and nobody was faster. Every refusal shows the ledger
 // run as it stands, and decides at least one bid.
 func (m *Member) take(ctx context.Context, bids []bid) ([]verdict, error) {
+	if err := m.confirm(ctx); err != nil { // else what it claims could be taken over at once
+		return nil, err
+	}
 	verdicts := make([]verdict, len(bids))
 	busy := m.begin(bids, verdicts)
 	defer m.idle(busy...)
@@ -101,7 +103,7 @@ func (m *Member) judge(bids []bid, verdicts []verdict, fresh bool) (open []free,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left {
-		return nil, false, fmt.Errorf("%w: this launcher has left the ledger run: join it again", ErrLost)
+		return nil, false, errLeft
 	}
 	for i, b := range bids {
 		if verdicts[i].decided() {
@@ -121,7 +123,7 @@ func (m *Member) judge(bids []bid, verdicts []verdict, fresh bool) (open []free,
 			continue
 		case ended:
 		case last.session == m.session: // won by an attempt whose answer was lost
-			l.hold = last
+			l.hold, l.Before = last, m.unsaid(b.key, last.generation)
 			m.held[b.key], verdicts[i].lease = l, l
 			continue
 		default:
@@ -133,19 +135,35 @@ func (m *Member) judge(bids []bid, verdicts []verdict, fresh bool) (open []free,
 				continue
 			}
 			stale = stale || !sure && !fresh
-			l.Before = &holder
 		}
+		l.Before = m.unsaid(b.key, last.generation+1)
 		l.hold = hold{generation: last.generation + 1, session: m.session, since: now.UTC().Truncate(time.Millisecond), usd: b.usd}
 		open = append(open, free{i, l})
 	}
 	return open, stale, nil
 }
 
+// unsaid is who held a key last before a generation and ended without saying how; nil =
+// nobody. Who gave it back since may have done so without a look. m.mu is held.
+func (m *Member) unsaid(k key, generation int) *Holder {
+	all := m.view.holds[k]
+	for i := min(generation-1, len(all)) - 1; i >= 0; i-- {
+		if _, said := m.ended(k, all[i].generation); !said {
+			h := m.view.holder(all[i])
+			return &h
+		}
+	}
+	return nil
+}
+
 // over says whether a holder's claim can be taken over, and whether that is sure, or
-// judged by its silence. m.mu is held.
+// judged by what was read last. m.mu is held.
 func (m *Member) over(h Holder) (over, sure bool) {
-	if m.view.beats[h.Session].left || m.opt.Gone != nil && h.Launcher != "" && m.opt.Gone(h.Launcher) {
+	switch {
+	case m.opt.Gone != nil && h.Launcher != "" && m.opt.Gone(h.Launcher):
 		return true, true
+	case m.view.beats[h.Session].left: // or was dismissed, and may be back
+		return true, false
 	}
 	return m.vigil.lapsed(h.Session, h.Until, m.grace()), false
 }

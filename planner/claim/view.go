@@ -10,13 +10,14 @@ import (
 // view is what was read of a ledger run. It only grows: parameters are written once,
 // and an end is the last word on its generation. So readings may arrive in any order.
 type view struct {
+	ttl   time.Duration  // of a lease
 	holds map[key][]hold // by generation, from 1, without gaps
 	ends  map[string]end // by the generation's parameter
 	beats map[string]beat
 }
 
-func newView() *view {
-	return &view{holds: map[key][]hold{}, ends: map[string]end{}, beats: map[string]beat{}}
+func newView(ttl time.Duration) *view {
+	return &view{ttl: ttl, holds: map[key][]hold{}, ends: map[string]end{}, beats: map[string]beat{}}
 }
 
 // absorb adds what a reading of the run holds.
@@ -50,12 +51,22 @@ func (v *view) add(k key, h hold) {
 	v.holds[k] = all
 }
 
-// beat keeps the latest of a session's heartbeats; leaving is the last.
+// beat keeps the latest of a session's heartbeats.
 func (v *view) beat(session string, b beat) {
-	if old, ok := v.beats[session]; ok && (old.left || !b.left && old.at.After(b.at)) {
+	if old, ok := v.beats[session]; ok && v.order(old).After(v.order(b)) {
 		return
 	}
 	v.beats[session] = b
+}
+
+// order is what tells heartbeats apart that are read in any order. Leaving comes after
+// every heartbeat that was sent before it; one that was sent later is of a launcher that
+// was dismissed, and lives.
+func (v *view) order(b beat) time.Time {
+	if b.left {
+		return b.at.Add(v.ttl + 2*time.Second) // the server tells whole seconds
+	}
+	return b.at
 }
 
 // latest is the newest generation of a key; false where it was never claimed.
