@@ -47,7 +47,11 @@ func (r *runner) open(ctx context.Context) error {
 			r.told[a.Done] = true
 			err = r.replan(ctx, a.Done)
 		default:
-			return r.found(ctx, a.Won)
+			err = r.found(ctx, a.Won)
+			if !errors.Is(err, claim.ErrLost) || r.parent.Info.RunID != "" {
+				return err
+			}
+			err = nil // it took too long to plan: another launcher begins the batch
 		}
 		if err != nil {
 			return err
@@ -65,6 +69,9 @@ func (r *runner) begins() bool {
 func (r *runner) found(ctx context.Context, l *claim.Lease) (err error) {
 	if l.Generation() > 1 { // whoever held it before may have begun
 		err = r.replan(ctx, "")
+	}
+	if err == nil {
+		err = l.Confirm(ctx)
 	}
 	if err == nil && r.Plan.Finished != nil {
 		r.parent = *r.Plan.Finished
@@ -113,11 +120,6 @@ func begin(ctx context.Context, o Options) (ledger.Parent, error) {
 	var parent ledger.Parent
 	if p.Joined != nil {
 		parent = *p.Joined
-		if parent.Stop != "" { // who runs it goes on
-			if err := o.Ledger.AskStop(ctx, parent, ""); err != nil {
-				return parent, err
-			}
-		}
 		if parent.Plan != "" {
 			return parent, noteRevision(ctx, o, parent)
 		}

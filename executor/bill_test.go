@@ -82,9 +82,10 @@ func TestNoWakeUpIsLost(t *testing.T) {
 // All but the status was logged when the launcher was killed: the repeat counts.
 func TestARunThatLacksOnlyItsStatusIsFinished(t *testing.T) {
 	s := newSite(t)
-	wall := 2.5
-	e := ledger.Entry{Launcher: place() + "/1/1", UUID: "u", Identity: cellOf("m").Identity, State: batch.StateComplete, WallS: &wall}
-	e.Info.RunID, e.Info.StartTime = s.run(), 1_000_000
+	e := ledger.Entry{Launcher: place() + "/1/1", UUID: "u", Identity: cellOf("m").Identity}
+	e.Info.RunID = s.run()
+	require.NoError(t, s.client.LogBatch(t.Context(), e.Info.RunID, mlflow.Batch{
+		Metrics: []mlflow.Metric{{Key: "wall_s", Value: 2.5, Timestamp: 1}}, Tags: []mlflow.Tag{{Key: ledger.TagState, Value: string(batch.StateComplete)}}}))
 	p := slotsOf(1, "m")
 	p.Live = []ledger.Entry{e}
 	n, err := CloseLeft(t.Context(), s.l, p, nil, false, s.end)
@@ -93,5 +94,5 @@ func TestARunThatLacksOnlyItsStatusIsFinished(t *testing.T) {
 	r, err := s.client.GetRun(t.Context(), e.Info.RunID)
 	require.NoError(t, err)
 	assert.Equal(t, mlflow.StatusFinished, r.Info.Status)
-	assert.Equal(t, int64(1_002_500), *r.Info.EndTime)
+	assert.Equal(t, r.Info.StartTime+2500, *r.Info.EndTime)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
+	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 // budget keeps a batch below its ceiling: the dearest known cost of the cell (else
@@ -77,6 +78,15 @@ func (b *budget) learn(cell batch.Digest, model string, usd float64) {
 	b.byCell[cell] = max(b.byCell[cell], usd)
 	b.byModel[model] = max(b.byModel[model], usd)
 	b.dearest = max(b.dearest, usd)
+}
+
+// learnFrom learns what evaluations have cost that have ended.
+func (b *budget) learnFrom(all []ledger.Entry) {
+	for _, e := range all {
+		if e.WorstUSD != nil && !e.Live() && !cutShort(e.State) {
+			b.learn(e.Identity.Cell, e.Model, *e.WorstUSD)
+		}
+	}
 }
 
 // price is what a start would reserve; false = nothing is known of the model, and
@@ -174,15 +184,16 @@ func (b *budget) why(left int) string {
 	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise %s and run again", b.spent, b.ceiling, left, b.bound)
 }
 
-// costOf is what the evaluations of one launcher cost a batch, in USD: the worst case
-// and, where nothing was told, the dearest known of the cell or the model.
-func costOf(p *planner.Plan, batchRun, launcher string) float64 {
+// costOf is what one launcher's evaluations among those of a batch cost, in USD: the worst
+// case and, where nothing was told, the dearest known of the cell or the model.
+func costOf(p *planner.Plan, all []ledger.Entry, launcher string) float64 {
 	var ceiling float64
-	b := newBudget(&ceiling, nil, p, batchRun) // for its prices
+	b := newBudget(&ceiling, nil, p, "") // for its prices
+	b.learnFrom(all)
 	sum := 0.0
-	for _, e := range slices.Concat(p.Valid, p.Ended, p.Live) {
+	for _, e := range all {
 		switch {
-		case e.Batch != batchRun || e.Launcher != launcher:
+		case e.Launcher != launcher:
 		case e.WorstUSD != nil:
 			sum += *e.WorstUSD
 		default:

@@ -97,6 +97,32 @@ func (s *State) cutCost(batchRun string) float64 {
 	return sum
 }
 
+// cutOf is what a launcher paid for those that it has left, in USD, beyond what stands on
+// the ledger run: their runs were closed at no cost. Settled notes that it stands there.
+func (r *runner) cutOf(all []ledger.Entry, launcher string) (usd float64, settled func() error) {
+	of := map[string]float64{} // by folder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.State.cut {
+		last := e.Continues[len(e.Continues)-1].RunID
+		if e.Batch == r.parent.Info.RunID && slices.ContainsFunc(all, func(one ledger.Entry) bool { return one.Info.RunID == last && one.Launcher == launcher }) {
+			of[e.folder()] = max(e.Settled, r.State.paidFor(e))
+			usd += of[e.folder()] - e.Settled
+		}
+	}
+	return usd, func() (err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for i, e := range r.State.cut {
+			if paid, ok := of[e.folder()]; ok {
+				r.State.cut[i].Settled = paid
+				err = errors.Join(err, r.State.write(r.State.cut[i]))
+			}
+		}
+		return err
+	}
+}
+
 // paidFor is what a cut evaluation has cost so far.
 func (s *State) paidFor(e entry) float64 {
 	left, err := evaluation.LookAtLeft(s.of(e))

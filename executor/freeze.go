@@ -1,8 +1,10 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -16,6 +18,10 @@ import (
 // which no model answered stays open: there is nothing to freeze. It returns slots that
 // others have ended without filling them, if they are to be measured here.
 func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Slot, err error) {
+	tried, err := r.triedElsewhere(ctx) // before the plan, which shows what has ended since
+	if err != nil {
+		return nil, err
+	}
 	p, err := r.plan(ctx)
 	if err != nil {
 		return nil, err
@@ -36,6 +42,12 @@ func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Sl
 	if c.Skipped > 0 && r.shared != nil {
 		if report.Others, err = r.shared.member.Others(ctx); err != nil {
 			return nil, err
+		}
+	}
+	for _, s := range result.Slots {
+		who := tried[planner.SlotKey{Cell: s.Cell, Slot: s.Slot}]
+		if s.State == batch.SlotFailed && who != "" && !slices.Contains(report.Others, who) {
+			report.Others = append(report.Others, who)
 		}
 	}
 	if c.NotStarted > 0 || c.Skipped == c.Planned || len(report.Others) > 0 {
@@ -59,6 +71,24 @@ func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Sl
 	}
 	report.Parent, report.Result = r.parent, result
 	return nil, nil
+}
+
+// triedElsewhere says of slots who is measuring them, as of one that failed here before
+// another launcher had planned: that one does not know it as a failure of its own.
+func (r *runner) triedElsewhere(ctx context.Context) (map[planner.SlotKey]string, error) {
+	out := map[planner.SlotKey]string{}
+	if r.shared == nil || len(r.fates)+len(r.elsewhere) == 0 {
+		return out, nil
+	}
+	if err := r.shared.member.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range r.Plan.Missing() {
+		if a := r.shared.member.Peek(r.want(s)); a.Held != nil {
+			out[keyOf(s)] = cmp.Or(a.Held.Launcher, "another launcher")
+		}
+	}
+	return out, nil
 }
 
 // unfilled are the slots that another launcher has ended and that are missing all the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/mlflow"
@@ -16,13 +18,19 @@ import (
 // claim of a repeat may log one that counts: else a launcher that takes the repeat over
 // at this moment would log another one.
 type heir struct {
+	lease   time.Duration      // 0 = claim.DefaultTTL
+	keeping sync.WaitGroup     // of heartbeats, while evaluations are logged
+	quiet   context.CancelFunc // ends them
+	beating context.Context
 	ledger  *ledger.Ledger
 	members map[batch.Digest]*claim.Member // by recipe
 	dead    map[string]bool                // launchers before this one: it has the lock of their folder
+	failed  map[string]bool                // runs that ended without a repeat: a claim that ended with one is open to what was measured
 }
 
 func newHeir(l *ledger.Ledger) *heir {
-	return &heir{ledger: l, members: map[batch.Digest]*claim.Member{}, dead: map[string]bool{}}
+	beating, quiet := context.WithCancel(context.Background())
+	return &heir{beating: beating, quiet: quiet, ledger: l, members: map[batch.Digest]*claim.Member{}, dead: map[string]bool{}, failed: map[string]bool{}}
 }
 
 // claim takes the claim of an evaluation that would fill its slot (nil = it would not),
@@ -38,7 +46,7 @@ func (h *heir) claim(ctx context.Context, e entry, m *evaluation.Measured) (*cla
 	if err != nil {
 		return nil, err
 	}
-	answers, err := member.Claim(ctx, claim.Want{Cell: e.Cell.Identity.Cell, Slot: e.Slot})
+	answers, err := member.Claim(ctx, claim.Want{Cell: e.Cell.Identity.Cell, Slot: e.Slot, Past: func(run string) bool { return h.failed[run] }})
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +71,7 @@ func (h *heir) claim(ctx context.Context, e entry, m *evaluation.Measured) (*cla
 func (h *heir) look(ctx context.Context, e entry, m *evaluation.Measured) error {
 	all, err := h.ledger.OfSlot(ctx, e.Cell.Identity.Cell, e.Slot)
 	for _, other := range all {
+		h.failed[other.Info.RunID] = !other.Live() && other.State == batch.StateIncomplete
 		switch {
 		case other.Info.RunID == e.RunID:
 			h.dead[other.Launcher] = true
@@ -93,9 +102,10 @@ func (h *heir) join(ctx context.Context, e entry) (*claim.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := book.Join(ctx, claim.Options{Launcher: Launcher(), Gone: func(l string) bool { return h.dead[l] || LauncherGone(l) }})
+	m, err := book.Join(ctx, claim.Options{Launcher: Launcher(), TTL: h.lease, Gone: func(l string) bool { return h.dead[l] || LauncherGone(l) }})
 	if err == nil {
 		h.members[recipe] = m
+		h.keeping.Go(func() { m.Keep(h.beating, func(error) {}) })
 	}
 	return m, err
 }
@@ -116,6 +126,8 @@ func (h *heir) done(ctx context.Context, l *claim.Lease, e entry, m *evaluation.
 
 // leave gives back what is held after an error.
 func (h *heir) leave(ctx context.Context) {
+	h.quiet()
+	h.keeping.Wait()
 	for _, m := range h.members {
 		_ = m.Leave(ctx)
 	}

@@ -24,15 +24,23 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: "m"}, Identity: batch.NewIdentity(d, d, d, d, d)}
 	const died = "elsewhere/7/1"
 	for name, test := range map[string]struct {
-		taken  func(l *claim.Lease) error // by another one; nil = by nobody
+		taken  func(s *site, l *claim.Lease) error // by another one; nil = by nobody
 		state  string
 		status string
 		reason string
 	}{
 		"nobody took it over":       {nil, "complete", "FINISHED", ""},
-		"taken over":                {func(*claim.Lease) error { return nil }, "superseded", "KILLED", "another/8/1 took its repeat over"},
-		"taken over and given back": {func(l *claim.Lease) error { return l.Release(t.Context(), "stopped") }, "complete", "FINISHED", ""},
-		"taken over and measured, by a run that is not there any more": {func(l *claim.Lease) error { return l.Done(t.Context(), "gone") }, "superseded", "KILLED", "run gone took its repeat over"},
+		"taken over":                {func(*site, *claim.Lease) error { return nil }, "superseded", "KILLED", "another/8/1 took its repeat over"},
+		"taken over and given back": {func(_ *site, l *claim.Lease) error { return l.Release(t.Context(), "stopped") }, "complete", "FINISHED", ""},
+		"taken over and measured, by a run that is not there any more": {func(_ *site, l *claim.Lease) error { return l.Done(t.Context(), "gone") }, "superseded", "KILLED", "run gone took its repeat over"},
+		"taken over and failed": {func(s *site, l *claim.Lease) error {
+			failed, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: 1, Name: "evaluation", UUID: "22222222-2222-4222-8222-222222222222", At: time.Now(), Generation: 2, Launcher: "another/8/1"})
+			require.NoError(t, err)
+			require.NoError(t, s.client.SetTag(t.Context(), failed.RunID, ledger.TagState, string(batch.StateIncomplete)))
+			_, err = s.client.UpdateRun(t.Context(), failed.RunID, mlflow.StatusFailed, time.Now().UnixMilli())
+			require.NoError(t, err)
+			return l.Done(t.Context(), failed.RunID)
+		}, "complete", "FINISHED", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -61,7 +69,7 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			if test.taken != nil {
 				won := take(join("another/8/1")).Won
 				require.NotNil(t, won)
-				require.NoError(t, test.taken(won))
+				require.NoError(t, test.taken(s, won))
 			}
 
 			_, err = Recover(t.Context(), s.l, s.State, nil, s.end)

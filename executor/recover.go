@@ -186,23 +186,41 @@ func (e *Busy) Error() string {
 }
 
 // closeLeft ends a run that its launcher left RUNNING: as finished where all that it
-// measured was logged and only the status is missing, else as interrupted.
-func closeLeft(ctx context.Context, l *ledger.Ledger, e ledger.Entry, reason string) error {
-	if !e.State.Counts() {
-		return closeRun(ctx, l, e.Info.RunID, reason)
+// measured was logged and only the status is missing, else as interrupted. It is read
+// again before: one that was logged since is as good as any, and false is returned.
+func closeLeft(ctx context.Context, l *ledger.Ledger, e *ledger.Entry, reason string) (closed bool, err error) {
+	now, err := l.Again(ctx, *e)
+	if gone(err) {
+		return true, nil
 	}
-	if err := l.EndFinished(ctx, e); err != nil && !gone(err) {
-		return err
+	if err != nil {
+		return false, err
 	}
-	return nil
+	switch *e = now; {
+	case !e.Live():
+		return false, nil
+	case e.State.Counts():
+		err = l.EndFinished(ctx, *e)
+	default:
+		err = closeRun(ctx, l, e.Info.RunID, reason)
+	}
+	if gone(err) {
+		err = nil
+	}
+	return err == nil, err
 }
 
 // CloseGone closes a run that a launcher of this place left RUNNING when it died,
 // and ends what it left. What that launcher measured and kept in its state folder is
-// logged all the same by the next run there.
-func CloseGone(ctx context.Context, l *ledger.Ledger, e ledger.Entry, endLeft func(uuid string) int) error {
+// logged all the same by the next run there. False says that the run has ended since it
+// was read.
+func CloseGone(ctx context.Context, l *ledger.Ledger, e ledger.Entry, endLeft func(uuid string) int) (closed bool, err error) {
+	return closeGone(ctx, l, &e, endLeft)
+}
+
+func closeGone(ctx context.Context, l *ledger.Ledger, e *ledger.Entry, endLeft func(uuid string) int) (closed bool, err error) {
 	if err := tidy(e.UUID, endLeft); err != nil {
-		return err
+		return false, err
 	}
 	return closeLeft(ctx, l, e, "its launcher is gone")
 }
@@ -234,9 +252,9 @@ func CloseLeft(ctx context.Context, l *ledger.Ledger, p *planner.Plan, only func
 		}
 		var err error
 		if dead {
-			err = CloseGone(ctx, l, e, endLeft)
+			_, err = closeGone(ctx, l, &e, endLeft)
 		} else {
-			err = closeLeft(ctx, l, e, "taken over by another launcher")
+			_, err = closeLeft(ctx, l, &e, "taken over by another launcher")
 		}
 		if err != nil {
 			return closed, err

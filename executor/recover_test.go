@@ -140,14 +140,16 @@ func TestRunsOfLiveLaunchersAreLeftAlone(t *testing.T) {
 	assert.Equal(t, mlflow.StatusRunning, s.status(needless.Info.RunID))
 }
 
+// journal is of an evaluation whose one task was finished, for half a dollar, when its launcher was ended.
+const journal = `{"head":{"uuid":"UUID","cell":{},"slot":1,"started":"2026-11-30T12:00:00Z","benchmark":"b","tasks":[{"id":"t","input":"1"}],"judges":null,"valid":{"max_missing":0},"pass_threshold":1,"pass":"","timeout_policy":"","scored":false}}
+{"launch":"runner"}
+{"answer":{"open":false,"live":true,"outcome":{"task":"t","score":1,"attempt":1,"cost_usd":0.5}}}
+`
+
 // What was cut short is gone on with where its run is; of another server it is kept.
 func TestACutEvaluationIsGoneOnWithWhereItsRunIs(t *testing.T) {
 	s := newSite(t)
 	here, elsewhere := s.run(), strings.Repeat("0123456789abcdef", 2)
-	journal := `{"head":{"uuid":"UUID","cell":{},"slot":1,"started":"2026-11-30T12:00:00Z","benchmark":"b","tasks":[{"id":"t","input":"1"}],"judges":null,"valid":{"max_missing":0},"pass_threshold":1,"pass":"","timeout_policy":"","scored":false}}
-{"launch":"runner"}
-{"answer":{"open":false,"live":true,"outcome":{"task":"t","score":1,"attempt":1,"cost_usd":0.5}}}
-`
 	for uuid, run := range map[string]string{"cut-here": here, "cut-elsewhere": elsewhere} {
 		s.leave(uuid, run, false)
 		require.NoError(t, os.WriteFile(filepath.Join(s.folder(uuid), evaluation.FileJournal), []byte(strings.Replace(journal, "UUID", uuid, 1)), 0o600))

@@ -76,7 +76,7 @@ type Report struct {
 	Budget  string                           // why the budget left slots out; "" = it did not
 	Traces  Traces                           // what became of them
 	GaveUp  []string                         // why models were given up in mid-batch
-	Others  []string                         // launchers that are at work on slots that this run skipped: who ends last freezes
+	Others  []string                         // launchers that are at work on slots that this run skipped or failed to fill: who ends last freezes
 	Fates   map[planner.SlotKey]planner.Fate // of the slots that this run failed to fill
 }
 

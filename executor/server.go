@@ -94,7 +94,12 @@ func (r *runner) look() time.Duration {
 	return r.Look
 }
 
-// heed looks now and then whether somebody asks the batch to stop, until done.
+// heedFor is how many looks at a request to stop the launchers have whom it concerns.
+const heedFor = 12
+
+// heed looks now and then whether somebody asks the batch to stop, until done. A request
+// that was there when this launcher began concerns the others: it is taken back when they
+// have had time to see it.
 func (r *runner) heed(ctx context.Context, done <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,7 +112,7 @@ func (r *runner) heed(ctx context.Context, done <-chan struct{}) {
 	}()
 	tick := time.NewTicker(r.look())
 	defer tick.Stop()
-	for {
+	for looks := 1; ; looks++ {
 		select {
 		case <-done:
 			return
@@ -115,6 +120,12 @@ func (r *runner) heed(ctx context.Context, done <-chan struct{}) {
 		}
 		p, err := r.Ledger.Refresh(ctx, r.parent)
 		if err != nil || p.Stop == "" { // away: the next look may do better
+			continue
+		}
+		if p.Stop == r.parent.Stop {
+			if looks >= heedFor {
+				_ = r.Ledger.AskStop(ctx, r.parent, "") // the next look may do better
+			}
 			continue
 		}
 		r.mu.Lock()

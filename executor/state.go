@@ -86,6 +86,8 @@ type entry struct {
 	Cut bool `json:"cut,omitzero"`
 	// Logged says that MLflow has it: its traces are still to be sent.
 	Logged bool `json:"logged,omitzero"`
+	// Settled is what of the cost of those that it goes on with stands on the ledger run already, in USD.
+	Settled float64 `json:"settled_usd,omitzero"`
 	// Continues are the evaluations that this one goes on with.
 	Continues []origin `json:"continues,omitempty"`
 

@@ -58,12 +58,19 @@ func (r *runner) take(ctx context.Context, t *turn) (*hand, error) {
 	if h.lease.Before == nil {
 		return h, nil
 	}
-	run, err := r.succeed(ctx, t.Slot, h.lease)
-	if err == nil && run != "" {
-		err = h.lease.Done(ctx, run)
-	}
+	run := ""
+	err = r.patiently(ctx, func() (err error) {
+		if run, err = r.succeed(ctx, t.Slot, h.lease); err == nil && run != "" {
+			err = h.lease.Done(ctx, run)
+		}
+		return err
+	})
 	if err != nil || run != "" {
 		r.putDown(ctx, h, false)
+	}
+	if errors.Is(err, claim.ErrLost) {
+		r.sc.setAside(t)
+		return nil, nil
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.lease.Release(context.WithoutCancel(ctx), "what its predecessor left could not be read"))
@@ -125,7 +132,7 @@ func (r *runner) takeMoney(ctx context.Context, t *turn, h *hand) (short string,
 		if try > 0 {
 			break
 		}
-		if err := r.shared.budget.Return(ctx); err != nil {
+		if err := r.patiently(ctx, func() error { return r.shared.budget.Return(ctx) }); err != nil {
 			return "", err
 		}
 		if none.DeadUSD > 0 {
@@ -152,11 +159,7 @@ func (r *runner) priceOfOthers(ctx context.Context, t *turn) error {
 	})
 	r.sc.change(func() {
 		b := r.sc.queue.budget
-		for _, e := range all {
-			if e.WorstUSD != nil && !e.Live() && !cutShort(e.State) {
-				b.learn(e.Identity.Cell, e.Model, *e.WorstUSD)
-			}
-		}
+		b.learnFrom(all)
 		t.money.cancel()
 		t.money = b.reserve(t.Cell)
 	})
@@ -173,21 +176,34 @@ func (r *runner) openBudget(ctx context.Context) error {
 	if r.shared.budget, err = r.shared.member.Budget(r.parent.Info.RunID, *ceiling, *ceiling/tranches); err != nil {
 		return err
 	}
-	return r.inherit(ctx)
+	if err := r.inherit(ctx); err != nil {
+		return err
+	}
+	spent := newBudget(ceiling, nil, r.Plan, r.parent.Info.RunID).spent
+	return r.shared.budget.Include(ctx, spent)
 }
 
 // tranches is in how many parts a ceiling is taken at most, where evaluations are cheap.
 const tranches = 50
 
-// inherit settles what launchers that died had taken, by what their runs cost.
+// inherit settles what launchers that died had taken, by what their runs cost, also those
+// that were logged since this launcher has planned.
 func (r *runner) inherit(ctx context.Context) error {
 	estates, err := r.shared.budget.Inherit(ctx)
+	if err != nil || len(estates) == 0 {
+		return err
+	}
+	all, err := r.Ledger.Children(ctx, r.parent)
 	if err != nil {
 		return err
 	}
 	for _, e := range estates {
-		spent := costOf(r.Plan, r.parent.Info.RunID, e.Launcher) - e.SettledUSD
+		cut, kept := r.cutOf(all, e.Launcher)
+		spent := costOf(r.Plan, all, e.Launcher) + cut - e.SettledUSD
 		if err := r.shared.budget.SettleEstate(ctx, e, max(0, spent)); err != nil {
+			return err
+		}
+		if err := kept(); err != nil {
 			return err
 		}
 	}
@@ -209,9 +225,9 @@ func (r *runner) succeed(ctx context.Context, s planner.Slot, l *claim.Lease) (l
 		case e.Live() && (e.Generation == 0 || e.Generation >= l.Generation()):
 			continue
 		case e.Live() && LauncherGone(e.Launcher):
-			err = CloseGone(ctx, r.Ledger, e, r.EndLeft)
+			_, err = closeGone(ctx, r.Ledger, &e, r.EndLeft)
 		case e.Live():
-			err = closeLeft(ctx, r.Ledger, e, "its launcher lost its claim")
+			_, err = closeLeft(ctx, r.Ledger, &e, "its launcher lost its claim")
 		}
 		if err != nil {
 			return "", err
@@ -224,10 +240,16 @@ func (r *runner) succeed(ctx context.Context, s planner.Slot, l *claim.Lease) (l
 }
 
 // letGo settles what an evaluation held beside its claim. Cost is in USD; nil = unknown.
-func (r *runner) letGo(ctx context.Context, t *turn, h *hand, cost *float64) {
+// Settled is the part of it that stands on the ledger run already.
+func (r *runner) letGo(ctx context.Context, t *turn, h *hand, cost *float64, settled float64) {
 	late := context.WithoutCancel(ctx)
 	if h.money != nil {
-		_ = h.money.Settle(cost) // a cost that is no amount of money is told where it is logged
+		rest := cost
+		if cost != nil {
+			left := max(0, *cost-settled)
+			rest = &left
+		}
+		_ = h.money.Settle(rest) // a cost that is no amount of money is told where it is logged
 		if cost != nil && *cost > t.money.price {
 			r.cover(late)
 		}

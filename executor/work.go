@@ -126,7 +126,7 @@ func (r *runner) work(ctx context.Context) error {
 			continue
 		}
 		r.sc.begun()
-		paid := r.paidBefore(t.Slot)
+		paid, settled := r.paidBefore(t.Slot)
 		m, err := r.measure(ctx, t.Slot, h)
 		r.sc.change(func() { r.sc.queue.budget.credit(paid) })
 		if err == nil {
@@ -134,7 +134,10 @@ func (r *runner) work(ctx context.Context) error {
 		}
 		r.learn(t.Slot, m)
 		cost := billOf(m).worst
-		r.letGo(ctx, t, h, cost)
+		if m.State == batch.StateSuperseded && m.Started.IsZero() { // it was not started
+			cost = new(float64)
+		}
+		r.letGo(ctx, t, h, cost, settled)
 		t.money.cut = cutShort(m.State)
 		r.sc.done(t, cost)
 		if err != nil {
@@ -145,16 +148,16 @@ func (r *runner) work(ctx context.Context) error {
 }
 
 // paidBefore is what a slot's evaluation takes over from one that was cut short: it is
-// in the batch's spend already.
-func (r *runner) paidBefore(s planner.Slot) float64 {
+// in the batch's spend already. Settled is the part of it that stands on the ledger run.
+func (r *runner) paidBefore(s planner.Slot) (paid, settled float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.State.cut {
 		if e.Cell.Identity.Cell == s.Cell.Identity.Cell && e.Slot == s.Slot && e.Batch == r.parent.Info.RunID {
-			return r.State.paidFor(e)
+			return r.State.paidFor(e), e.Settled
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // learn adds what an evaluation took to the history.
@@ -175,6 +178,12 @@ func (r *runner) measure(ctx context.Context, s planner.Slot, h *hand) (evaluati
 	if err != nil {
 		return none, errors.Join(err, h.lease.Release(late, "its run could not be created"))
 	}
+	if err := r.patiently(ctx, func() error { return h.lease.Confirm(ctx) }); err != nil { // the run may have taken long to create
+		return r.notStarted(late, s, h, e, err)
+	}
+	r.mu.Lock()
+	r.started++
+	r.mu.Unlock()
 	r.Observer.Started(s)
 	mine, cancel := h.lease.Context(ctx)
 	m, err := evaluation.Measure(mine, r.request(s, e))
@@ -190,15 +199,11 @@ func (r *runner) measure(ctx context.Context, s planner.Slot, h *hand) (evaluati
 		return none, errors.Join(why, closeRun(late, r.Ledger, e.RunID, err.Error()), r.giveBack(e), h.lease.Release(late, "it could not be started"))
 	}
 	err = r.patiently(ctx, func() error {
-		err := h.lease.Confirm(late)
-		if errors.Is(err, claim.ErrLost) {
-			supersede(&m, err)
-			err = nil
+		found, err := stands(late, h.lease, e, &m)
+		if found || err != nil {
+			return err
 		}
-		if err == nil {
-			err = logOne(late, r.Ledger, e, r.State.of(e), m)
-		}
-		if err == nil {
+		if err = logOne(late, r.Ledger, e, r.State.of(e), m); err == nil {
 			err = r.endClaim(late, h.lease, e, &m)
 		}
 		return err
@@ -212,6 +217,36 @@ func (r *runner) measure(ctx context.Context, s planner.Slot, h *hand) (evaluati
 	r.note(s, e, m)
 	r.Observer.Ended(s, m)
 	return m, r.trace(e, m)
+}
+
+// notStarted closes the run of an evaluation whose claim did not stand any more when that
+// had been created. It has cost nothing.
+func (r *runner) notStarted(ctx context.Context, s planner.Slot, h *hand, e entry, why error) (evaluation.Measured, error) {
+	var m evaluation.Measured
+	if !errors.Is(why, claim.ErrLost) {
+		why = fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, why)
+		return m, errors.Join(why, closeRun(ctx, r.Ledger, e.RunID, "it was not started"), r.giveBack(e), h.lease.Release(ctx, "it was not started"))
+	}
+	supersede(&m, why)
+	r.abroad(s, "")
+	err := r.patiently(ctx, func() error {
+		return r.Ledger.CloseCut(ctx, e.RunID, "its claim was lost before it was started", time.Now())
+	})
+	return m, errors.Join(err, r.giveBack(e))
+}
+
+// stands confirms the claim of an evaluation that was measured. Where it was lost, the
+// evaluation is superseded, unless an earlier try has logged it, and who took the claim
+// over has found that.
+func stands(ctx context.Context, l *claim.Lease, e entry, m *evaluation.Measured) (found bool, err error) {
+	lost := l.Confirm(ctx)
+	if !errors.Is(lost, claim.ErrLost) {
+		return false, lost
+	}
+	if found, err = l.Found(ctx, e.RunID); !found && err == nil {
+		supersede(m, lost)
+	}
+	return found, err
 }
 
 // supersede says that the slot was another launcher's when the evaluation ended.
@@ -270,7 +305,7 @@ func (r *runner) create(ctx context.Context, s planner.Slot, generation int) (en
 	e.Generation = generation
 	was, cut := r.takeCut(s)
 	if cut {
-		e.name, e.Continues = was.folder(), was.Continues
+		e.name, e.Continues, e.Settled = was.folder(), was.Continues, was.Settled
 	}
 	if err := errors.Join(r.State.write(e), r.State.writeFrame(e, r.frame)); err != nil {
 		return e, err
@@ -288,9 +323,6 @@ func (r *runner) create(ctx context.Context, s planner.Slot, generation int) (en
 	if err != nil {
 		return e, errors.Join(err, r.giveBack(e))
 	}
-	r.mu.Lock()
-	r.started++
-	r.mu.Unlock()
 	return e, r.State.write(e)
 }
 

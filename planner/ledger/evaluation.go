@@ -181,6 +181,16 @@ func (l *Ledger) StandingOf(ctx context.Context, runID string) (Standing, error)
 	return s, nil
 }
 
+// Again reads how an evaluation stands by now.
+func (l *Ledger) Again(ctx context.Context, e Entry) (Entry, error) {
+	r, err := l.client.GetRun(ctx, e.Info.RunID)
+	if err != nil {
+		return e, err
+	}
+	e.Info, e.State, e.WallS = r.Info, batch.EvaluationState(r.Tag(TagState)), metric(r, "wall_s")
+	return e, nil
+}
+
 // EndFinished sets the status of an evaluation of which everything but the status
 // was logged: its tags come last, after its artifacts were confirmed.
 func (l *Ledger) EndFinished(ctx context.Context, e Entry) error {

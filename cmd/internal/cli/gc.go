@@ -160,10 +160,9 @@ func (a *App) collectLeft(ctx context.Context, l *ledger.Ledger, yes bool) (*lef
 		r := leftRun{Variant: batch.Variant{Agent: e.Agent, Model: e.Model}, RunID: e.Info.RunID, Slot: e.Slot, Batch: e.Batch,
 			Started: timeText(e.Started()), Launcher: e.Launcher, Gone: executor.LauncherGone(e.Launcher), Claimed: e.Generation > 0, Lapsed: over}
 		if yes && (r.Gone || r.Lapsed) {
-			if err := executor.CloseGone(ctx, l, e, process.EndLeft); err != nil {
+			if r.Closed, err = executor.CloseGone(ctx, l, e, process.EndLeft); err != nil {
 				return nil, err
 			}
-			r.Closed = true
 		}
 		out.Runs = append(out.Runs, r)
 	}

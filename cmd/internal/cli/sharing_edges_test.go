@@ -198,3 +198,41 @@ func TestWhatWasMeasuredForAnotherBatch(t *testing.T) {
 	evaluations, _ := s.history()
 	assert.Equal(t, 1, statuses(evaluations)["KILLED superseded"], "%v", statuses(evaluations))
 }
+
+// TestABatchIsNotFrozenWhileItsFailureIsMeasuredAnew: a repeat fails, and a launcher that begins
+// after that tries it again. The first one has ended its own by then, and leaves the batch to it.
+func TestABatchIsNotFrozenWhileItsFailureIsMeasuredAnew(t *testing.T) {
+	t.Parallel()
+	s, _ := fakeShell(t)
+	s.one()
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "retry: {provider: 0}\n")
+	s.script(`failed = os.environ["STARTS"] + ".failed"
+if job["repeat"] == 1 and not os.path.exists(failed):
+    for task in job["tasks"]:
+        row(task, 0.001, error={"class": "provider", "message": "HTTP 503"})
+    open(failed, "w").close()
+    sys.exit(1)
+while not os.path.exists(os.environ["STARTS"] + ".go%d" % job["repeat"]):
+    time.sleep(0.01)
+for task in job["tasks"]:
+    row(task, 0.001)
+`)
+	one, other := s.fork(t), s.fork(t)
+	a := one.child([]string{lease}, "run", one.spec, "--json", "--at-once", "2")
+	a.until("two starts", func() bool { return len(s.starts()) == 2 })
+	a.until("a failure", func() bool {
+		evaluations, _ := s.history()
+		return statuses(evaluations)["FAILED incomplete"] == 1
+	})
+	b := other.child([]string{lease}, "run", other.spec, "--json", "--at-once", "2")
+	b.until("another try", func() bool { return len(s.starts()) == 3 })
+	require.NoError(t, os.WriteFile(s.env["STARTS"]+".go2", nil, 0o600))
+	first := a.ran(ExitIncomplete)
+	assert.False(t, first.Frozen)
+	assert.Contains(t, a.err.String(), "whoever ends last freezes it")
+	require.NoError(t, os.WriteFile(s.env["STARTS"]+".go1", nil, 0o600))
+	last := b.ran(ExitDone)
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, last.Counts)
+	assert.Equal(t, first.Batch, last.Batch)
+	s.ok("verify", last.Folder)
+}

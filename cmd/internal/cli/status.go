@@ -175,7 +175,7 @@ func (a *App) look(ctx context.Context, name string, f statusFlags) (*batchStatu
 
 // batchStatusOf reads a frozen batch's result, or the grid of an unfinished one.
 func batchStatusOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledger.Parent, now time.Time) (*batchStatus, error) {
-	out := &batchStatus{Batch: p.Info.RunID, Name: p.Name(), Frozen: p.Frozen(), Stop: p.Stop}
+	out := &batchStatus{Batch: p.Info.RunID, Name: p.Name(), Frozen: p.Frozen()}
 	if out.Frozen {
 		r, _, err := l.ReadResult(ctx, p)
 		if err != nil {
@@ -187,6 +187,7 @@ func batchStatusOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger,
 		out.Counts = r.Counts
 		return out, nil
 	}
+	out.Stop = p.Stop
 	if p.Plan == "" {
 		return nil, errors.New("batch " + p.Name() + " has no plan yet: its launcher is about to store it, or died before; `benchbatch run` goes on with it")
 	}
