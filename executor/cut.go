@@ -51,25 +51,33 @@ func (s *State) keepCut(ctx context.Context, l *ledger.Ledger, e entry) (bool, e
 // LogCut logs what was kept for slots that are not missing any more, as interrupted,
 // with its cost.
 func LogCut(ctx context.Context, l *ledger.Ledger, s *State, p *planner.Plan) error {
-	h := newHeir(l)
-	defer h.leave(context.WithoutCancel(ctx))
 	missing := map[planner.SlotKey]bool{}
 	for _, slot := range p.Missing() {
 		missing[keyOf(slot)] = true
 	}
+	_, err := s.logCut(ctx, l, missing)
+	return err
+}
+
+// logCut logs what was kept, but for those slots, and says how much that was.
+func (s *State) logCut(ctx context.Context, l *ledger.Ledger, but map[planner.SlotKey]bool) (n int, err error) {
+	h := newHeir(l)
+	defer h.leave(context.WithoutCancel(ctx))
 	var rest []entry
-	for _, e := range s.cut {
-		if missing[planner.SlotKey{Cell: e.Cell.Identity.Cell, Slot: e.Slot}] {
+	for i, e := range s.cut {
+		if but[planner.SlotKey{Cell: e.Cell.Identity.Cell, Slot: e.Slot}] {
 			rest = append(rest, e)
 			continue
 		}
 		var r Recovered
 		if err := r.recover(ctx, l, s, h, &e); err != nil {
-			return err
+			s.cut = append(rest, s.cut[i:]...)
+			return n, err
 		}
+		n++
 	}
 	s.cut = rest
-	return nil
+	return n, nil
 }
 
 // takeCut gives a slot what is kept for it.

@@ -28,6 +28,9 @@ func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Sl
 	}
 	report.Plan = p
 	if p.Finished != nil {
+		if _, err := r.State.logCut(ctx, r.Ledger, nil); err != nil {
+			return nil, err
+		}
 		return nil, r.adopt(ctx, *p.Finished, report)
 	}
 	if again = r.unfilled(p); len(again) > 0 {
@@ -52,6 +55,12 @@ func (r *runner) freeze(ctx context.Context, report *Report) (again []planner.Sl
 	}
 	if c.NotStarted > 0 || c.Skipped == c.Planned || len(report.Others) > 0 {
 		return nil, nil
+	}
+	if n, err := r.State.logCut(ctx, r.Ledger, nil); err != nil || n > 0 { // nobody goes on with that any more: it is on the bill
+		if err != nil {
+			return nil, err
+		}
+		return r.freeze(ctx, report)
 	}
 	beside, err := r.readFeedback(ctx, p, result)
 	if err != nil {

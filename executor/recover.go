@@ -128,7 +128,7 @@ func (r *Recovered) recover(ctx context.Context, l *ledger.Ledger, s *State, h *
 		return err
 	}
 	if nothing {
-		if err := closeRun(ctx, l, e.RunID, "its launcher was ended"); err != nil {
+		if err := closeUnstarted(ctx, l, e.RunID, "its launcher was ended before it was started"); err != nil {
 			return err
 		}
 		r.Interrupted++
@@ -166,6 +166,15 @@ func (r *Recovered) log(ctx context.Context, l *ledger.Ledger, s *State, h *heir
 
 func closeRun(ctx context.Context, l *ledger.Ledger, runID, reason string) error {
 	err := l.CloseInterrupted(ctx, runID, reason, time.Now())
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// closeUnstarted closes a run of which nothing was started, so that it has cost nothing.
+func closeUnstarted(ctx context.Context, l *ledger.Ledger, runID, reason string) error {
+	err := l.CloseUnstarted(ctx, runID, reason, time.Now())
 	if gone(err) {
 		return nil
 	}

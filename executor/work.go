@@ -225,12 +225,12 @@ func (r *runner) notStarted(ctx context.Context, s planner.Slot, h *hand, e entr
 	var m evaluation.Measured
 	if !errors.Is(why, claim.ErrLost) {
 		why = fmt.Errorf("%s, repeat %d: %w", s.Cell.Variant, s.Slot, why)
-		return m, errors.Join(why, closeRun(ctx, r.Ledger, e.RunID, "it was not started"), r.giveBack(e), h.lease.Release(ctx, "it was not started"))
+		return m, errors.Join(why, closeUnstarted(ctx, r.Ledger, e.RunID, "it was not started"), r.giveBack(e), h.lease.Release(ctx, "it was not started"))
 	}
 	supersede(&m, why)
 	r.abroad(s, "")
 	err := r.patiently(ctx, func() error {
-		return r.Ledger.CloseCut(ctx, e.RunID, "its claim was lost before it was started", time.Now())
+		return closeUnstarted(ctx, r.Ledger, e.RunID, "its claim was lost before it was started")
 	})
 	return m, errors.Join(err, r.giveBack(e))
 }

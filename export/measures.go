@@ -164,6 +164,10 @@ func (m *Measures) vote(votes []outcome.Vote) {
 
 func spent(f *Frozen, e *Evidence) Spent {
 	var s Spent
+	if e.Unbilled { // as if it were one try
+		s.Reported.Add(nil)
+		s.Repriced.Add(nil)
+	}
 	if e.Attempts == nil {
 		for i := range e.Outcomes {
 			s.add(&e.Outcomes[i], e.Derived[i].Repriced)

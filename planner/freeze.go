@@ -51,6 +51,11 @@ func Freeze(p *Plan, parent ledger.Parent, experiment string, fates map[SlotKey]
 		r.Slots = append(r.Slots, slot)
 	}
 	p.addUncounted(r, parent)
+	unbilled := ledger.Unbilled(append(slices.Clone(p.Valid), p.Ended...))
+	for i := range r.Evaluations {
+		e := &r.Evaluations[i]
+		e.Unbilled = !e.Counted && len(e.Artifacts) == 0 && unbilled[e.RunID]
+	}
 	slices.SortFunc(r.Evaluations, func(a, b batch.Evaluation) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.RunID, b.RunID))
 	})

@@ -12,6 +12,38 @@ import (
 	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
+// An evaluation that was cut short costs what the one says that goes on with it; where
+// none does, nothing tells its cost.
+func TestFreezeSaysWhatNothingTellsTheCostOf(t *testing.T) {
+	c := cellOf("quick", "m-one")
+	p := planOf(2, c)
+	p.Joined = &ledger.Parent{Info: mlflow.RunInfo{RunID: "parent"}}
+	next := repeat(c, 9, 1, "parent")
+	next.Continues = []string{"run-001", "run-002"}
+	p.Valid = []ledger.Entry{next}
+	p.fill(p.Valid)
+	cut := func(n int) ledger.Entry {
+		e := repeat(c, n, 1, "parent")
+		e.State, e.Artifacts, e.CostUSD = batch.StateInterrupted, nil, nil
+		return e
+	}
+	unstarted, logged, live := cut(4), cut(5), cut(6)
+	unstarted.CostUSD = new(float64)
+	logged.Artifacts = []batch.Artifact{{Path: batch.FileAttempts}}
+	live.Info.Status = mlflow.StatusRunning
+	p.Ended = []ledger.Entry{cut(1), cut(2), cut(3), unstarted, logged, live}
+	r, err := Freeze(p, ledger.Parent{Info: mlflow.RunInfo{RunID: "parent"}}, "lamps", nil, day)
+	require.NoError(t, err)
+	var unbilled []string
+	for _, e := range r.Evaluations {
+		if e.Unbilled {
+			unbilled = append(unbilled, e.RunID)
+		}
+	}
+	assert.Len(t, r.Evaluations, 7)
+	assert.Equal(t, []string{"run-003"}, unbilled)
+}
+
 func TestFreezeNamesEverySlot(t *testing.T) {
 	a, b := cellOf("quick", "m-one"), cellOf("quick", "m-two")
 	p := planOf(3, a, b)

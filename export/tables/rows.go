@@ -90,7 +90,7 @@ type EvaluationRow struct {
 	NotRun       int64    `parquet:"n_not_run"`             // never started
 	Absent       int64    `parquet:"n_absent"`              // no line in outcomes.jsonl
 	CostUSD      *float64 `parquet:"cost_usd"`              // all attempts, as reported; of the known ones
-	CostUnknown  int64    `parquet:"cost_unknown"`          // attempts whose cost is unknown
+	CostUnknown  int64    `parquet:"cost_unknown"`          // attempts whose cost is unknown; 1 where nothing tells what an evaluation cost that was cut short
 	Repriced     *float64 `parquet:"cost_repriced_usd"`     // from tokens and the frozen prices
 	RepricedUnk  int64    `parquet:"cost_repriced_unknown"` // attempts whose tokens or price are unknown
 	JudgeCostUSD *float64 `parquet:"judge_cost_usd"`        // of votes of known cost, of all attempts

@@ -162,7 +162,7 @@ type Charges struct {
 	Ran            int64    `parquet:"evaluations_ran"`    // by this batch, those that don't count included
 	ReusedRuns     int64    `parquet:"evaluations_reused"` // counted ones of other batches
 	PaidUSD        *float64 `parquet:"paid_usd"`           // by this batch, as reported; of the known ones
-	PaidUnknown    int64    `parquet:"paid_unknown"`       // attempts of unknown cost
+	PaidUnknown    int64    `parquet:"paid_unknown"`       // attempts of unknown cost, and evaluations cut short whose cost nothing tells
 	PaidRepriced   *float64 `parquet:"paid_repriced_usd"`
 	PaidJudges     *float64 `parquet:"paid_judges_usd"` // of judges, which is no part of the figures before it
 	ReusedUSD      *float64 `parquet:"reused_usd"`      // when it was measured

@@ -129,6 +129,9 @@ type Evaluation struct {
 	Ended       *time.Time      `json:"ended,omitempty"` // nil = unknown
 	ArtifactURI string          `json:"artifact_uri"`
 	Artifacts   []Artifact      `json:"artifacts"` // sorted by path
+	// Unbilled says that it ran in this batch and that nothing tells what it cost: its
+	// launcher was ended before that was logged, and no evaluation goes on with it.
+	Unbilled bool `json:"unbilled,omitempty"`
 }
 
 // Artifact is one frozen file of a run.

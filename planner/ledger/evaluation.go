@@ -223,10 +223,18 @@ func (l *Ledger) Supersede(ctx context.Context, runID, reason string, at time.Ti
 }
 
 // CloseCut closes a run whose launcher is gone, and with whose finished tasks another
-// evaluation goes on: it cost nothing by itself. Should it be logged after all, what
-// it cost then counts: the metric is of the first millisecond of 1970.
+// evaluation is to go on: what it cost is to stand there. Should it be logged after all,
+// that counts: the metric is of the first millisecond of 1970.
 func (l *Ledger) CloseCut(ctx context.Context, runID, reason string, at time.Time) error {
-	zero := []mlflow.Metric{{Key: "cost_worst_usd", Value: 0, Timestamp: 1}}
+	return l.closeFree(ctx, runID, reason, at, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
+}
+
+// CloseUnstarted closes a run of which nothing was started: it has cost nothing.
+func (l *Ledger) CloseUnstarted(ctx context.Context, runID, reason string, at time.Time) error {
+	return l.closeFree(ctx, runID, reason, at, mlflow.Metric{Key: "cost_usd", Timestamp: 1}, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
+}
+
+func (l *Ledger) closeFree(ctx context.Context, runID, reason string, at time.Time, zero ...mlflow.Metric) error {
 	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
 	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Metrics: zero, Tags: tags}); err != nil {
 		return err

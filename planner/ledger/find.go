@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unique"
 
@@ -40,7 +41,8 @@ type Entry struct {
 	Agent      string
 	Model      string
 	Launcher   string
-	Generation int // of the claim under which it was started; 0 = of none
+	Generation int      // of the claim under which it was started; 0 = of none
+	Continues  []string // run ids of those that were cut short, whose finished tasks and cost are in this one
 	Role       string
 	User       string
 	Foreign    bool // not logged by benchbatch
@@ -59,6 +61,23 @@ type Entry struct {
 // Live says that the run has not ended.
 func (e Entry) Live() bool {
 	return e.Info.Status == mlflow.StatusRunning || e.Info.Status == mlflow.StatusScheduled
+}
+
+// Unbilled are, by run id, the evaluations that have ended at a cost that nothing tells,
+// not even another evaluation that goes on with them.
+func Unbilled(all []Entry) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range all {
+		if !e.Live() && e.CostUSD == nil {
+			out[e.Info.RunID] = true
+		}
+	}
+	for _, e := range all {
+		for _, id := range e.Continues {
+			delete(out, id)
+		}
+	}
+	return out
 }
 
 // Started is the run's start time in UTC.
@@ -194,6 +213,7 @@ func entryOf(r mlflow.Run, recipe batch.Digest) (Entry, error) {
 	if counts, ok := tallyOf(r); ok {
 		e.Tally, e.Tasks = counts, counts.Sum()
 	}
+	e.Continues = strings.Fields(r.Tag(TagContinues))
 	e.Generation, _ = strconv.Atoi(r.Tag(TagGeneration)) // 0 where absent or not a number
 	e.Slot, _ = strconv.Atoi(r.Tag(TagSlot))             // 0 where absent or not a number: the run then takes any slot
 	if r.Info.LifecycleStage == mlflow.StageDeleted {

@@ -132,6 +132,7 @@ func spentOf(own []ledger.Entry) note.Spent {
 	zero := 0.0
 	s := note.Spent{USD: &zero}
 	known, ended := 0, 0
+	unbilled := ledger.Unbilled(own)
 	for i := range own {
 		e := &own[i]
 		if e.Live() {
@@ -142,7 +143,7 @@ func spentOf(own []ledger.Entry) note.Spent {
 			known++
 			*s.USD += *e.CostUSD
 		}
-		s.Unknown = s.Unknown || e.CostUSD == nil || e.CostUnknown != nil && *e.CostUnknown > 0
+		s.Unknown = s.Unknown || unbilled[e.Info.RunID] || e.CostUnknown != nil && *e.CostUnknown > 0
 	}
 	if ended > 0 && known == 0 {
 		s.USD = nil

@@ -62,6 +62,7 @@ func gridOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledg
 		return nil, err
 	}
 	g := &grid{plan: plan, standing: p.Standing()}
+	unbilled := ledger.Unbilled(own)
 	var done, live []ledger.Entry
 	for _, e := range own {
 		if e.State.Counts() && !e.Live() {
@@ -70,7 +71,7 @@ func gridOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledg
 		if e.Live() {
 			live = append(live, e)
 		} else {
-			g.pay(e)
+			g.pay(e, unbilled[e.Info.RunID])
 		}
 	}
 	g.history = planner.NewHistory(plan.Panel.Tasks, done, nil)
@@ -88,11 +89,8 @@ func gridOf(ctx context.Context, client *mlflow.Client, l *ledger.Ledger, p ledg
 	return g, nil
 }
 
-func (g *grid) pay(e ledger.Entry) {
-	if e.CostUSD == nil && e.WorstUSD != nil && *e.WorstUSD == 0 {
-		return // its cost stands with the evaluation that goes on with it
-	}
-	if e.CostUSD == nil || (e.CostUnknown != nil && *e.CostUnknown > 0) {
+func (g *grid) pay(e ledger.Entry, unbilled bool) {
+	if unbilled || (e.CostUnknown != nil && *e.CostUnknown > 0) {
 		g.unknown++
 	}
 	if e.CostUSD != nil {

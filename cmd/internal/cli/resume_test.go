@@ -91,6 +91,60 @@ func TestACutEvaluationThatNobodyGoesOnWith(t *testing.T) {
 	}
 }
 
+// TestACutEvaluationWhoseSlotAnotherFills kills a launcher among finished tasks; another
+// place measures the repeat anew. What was paid first is on no bill until its own
+// launcher is back, and that is told; then it is logged, and nothing is left.
+func TestACutEvaluationWhoseSlotAnotherFills(t *testing.T) {
+	for name, back := range map[string]bool{"it is back when the batch is frozen": false, "it waits for the other": true} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := fakeShell(t)
+			s.one()
+			s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
+			s.edit("benchmark.yaml", "repeats: 2", "repeats: 1")
+			s.ownTemp()
+			one, other := s.fork(t), s.fork(t)
+			s.faults(map[string]any{"hang": 7})
+			killed := one.child([]string{lease}, "run", one.spec, "--at-once", "1")
+			killed.until("seven lines in the journal", func() bool { return one.journal("live") == 7 })
+			killed.kill()
+
+			until := filepath.Join(t.TempDir(), "go on")
+			s.faults(map[string]any{"until": until})
+			b := other.child([]string{lease}, "run", other.spec, "--json")
+			b.until("another start", func() bool { return len(s.starts()) == 2 })
+			var a *child
+			if back {
+				a = one.child([]string{lease}, "run", one.spec, "--json")
+				a.until("it waits", func() bool { return strings.Contains(a.err.String(), "is being measured by") })
+			}
+			require.NoError(t, os.WriteFile(until, nil, 0o600))
+			r := b.ran(ExitDone)
+			if !back {
+				paid := query(t, r.Folder, `SELECT round(paid_usd, 6) AS usd, paid_unknown AS unknown FROM 'tables/variants.parquet'`)
+				assert.Equal(t, []map[string]any{{"usd": 0.012, "unknown": 1.0}}, paid, "another 0.007 were paid, and nobody has told of it")
+				assert.Contains(t, s.file(r.Folder, "report.md"), "Spent in this batch, as reported: at least 0.0120 USD (12 attempts), and 1 of unknown cost")
+				a = one.child([]string{lease}, "run", one.spec, "--json")
+			}
+			late := a.ran(ExitDone)
+			assert.Equal(t, r.Batch, late.Batch)
+			assert.Zero(t, late.Started)
+			s.ok("verify", late.Folder)
+			assert.Len(t, s.starts(), 2)
+			evaluations, _ := s.history()
+			assert.Equal(t, map[string]int{"FINISHED complete": 1, "KILLED superseded": 1}, statuses(evaluations))
+			for _, e := range evaluations {
+				if e.Tag("benchbatch.state") == "superseded" {
+					cost, known := e.Metric("cost_usd")
+					assert.True(t, known)
+					assert.InDelta(t, 0.007, cost, 1e-9)
+				}
+			}
+			assert.Empty(t, one.state())
+			assert.Empty(t, entries(t, s.env["TMPDIR"]))
+		})
+	}
+}
+
 // journal counts the records of a kind in the journals of the state folder.
 func (s *shell) journal(kind string) int {
 	n := 0
