@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -180,7 +181,24 @@ func (e *IntegrityError) Error() string {
 	return fmt.Sprintf("%s of run %s was changed after it was frozen: SHA-256 is %s, frozen was %s", e.File, e.Run, e.Got, e.Want)
 }
 
-// Batch finds a batch by run id, by the name of its dated folder, or by "latest".
+// Latest is the name by which Batch finds the newest batch.
+const Latest = "latest"
+
+var errNoBatch = errors.New("no batch was found on this server; `benchbatch run SPEC` makes one")
+
+// LatestOf is the newest batch that is wanted; where none is, the newest of all.
+func (l *Ledger) LatestOf(ctx context.Context, wanted func(Parent) bool) (Parent, error) {
+	all, err := l.Batches(ctx)
+	if err != nil {
+		return Parent{}, err
+	}
+	if len(all) == 0 {
+		return Parent{}, errNoBatch
+	}
+	return all[max(0, slices.IndexFunc(all, wanted))], nil
+}
+
+// Batch finds a batch by run id, by the name of its dated folder, or by Latest.
 func (l *Ledger) Batch(ctx context.Context, name string) (Parent, error) {
 	if isRunID(name) {
 		r, err := l.client.GetRun(ctx, name)
@@ -197,13 +215,13 @@ func (l *Ledger) Batch(ctx context.Context, name string) (Parent, error) {
 	if err != nil {
 		return Parent{}, err
 	}
+	if len(all) == 0 {
+		return Parent{}, errNoBatch
+	}
 	for _, p := range all {
-		if name == "latest" || name == p.Name() {
+		if name == Latest || name == p.Name() {
 			return p, nil
 		}
-	}
-	if len(all) == 0 {
-		return Parent{}, errors.New("no batch was found on this server; `benchbatch run SPEC` makes one")
 	}
 	return Parent{}, fmt.Errorf("no batch is called %q; the latest is %s (run %s)", name, all[0].Name(), all[0].Info.RunID)
 }

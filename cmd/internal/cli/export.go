@@ -107,6 +107,20 @@ func (a *App) findBatch(ctx context.Context, conn *connection, experiment, name 
 	return l, p, err
 }
 
+// findLive is findBatch for what is at work: the latest batch is the newest one that is
+// wanted; where none is, the newest of all.
+func (a *App) findLive(ctx context.Context, conn *connection, experiment, name string, wanted func(ledger.Parent) bool) (*ledger.Ledger, ledger.Parent, error) {
+	if name != ledger.Latest {
+		return a.findBatch(ctx, conn, experiment, name)
+	}
+	l, err := ledger.Open(ctx, conn.client, experiment)
+	if err != nil {
+		return nil, ledger.Parent{}, err
+	}
+	p, err := l.LatestOf(ctx, wanted)
+	return l, p, err
+}
+
 // exported is a dated folder that was written, or was there already.
 type exported struct {
 	result  *batch.Result

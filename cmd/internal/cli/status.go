@@ -65,7 +65,7 @@ func (a *App) statusCommand() *cobra.Command {
 		Long: `status shows what became of every slot of a batch, what runs where and since
 when, what the rest waits for, what was spent, and when it will probably be done.
 It asks MLflow alone, so it works from any machine. BATCH may also be a spec: its
-newest batch.
+newest batch, calibrations that have ended aside.
 
 On the machine of the launcher it also says which results are measured but wait on
 disk for MLflow.
@@ -151,7 +151,7 @@ func (a *App) nameBatch(name *string, f *statusFlags) error {
 		}
 		*name, dir, f.experiment = "", s.Dir, cmp.Or(f.experiment, s.Experiment)
 	}
-	*name = cmp.Or(*name, "latest")
+	*name = cmp.Or(*name, ledger.Latest)
 	f.state = cmp.Or(f.state, filepath.Join(dir, ".benchbatch"))
 	return nil
 }
@@ -161,7 +161,7 @@ func (a *App) look(ctx context.Context, name string, f statusFlags) (*batchStatu
 	if err != nil {
 		return nil, err
 	}
-	l, p, err := a.findBatch(ctx, conn, f.experiment, name)
+	l, p, err := a.findLive(ctx, conn, f.experiment, name, func(p ledger.Parent) bool { return !p.Frozen() || p.Role != batch.RoleCalibration })
 	if err != nil {
 		return nil, err
 	}

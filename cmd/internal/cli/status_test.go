@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -102,6 +103,24 @@ func TestRunGoesOnAfterAStop(t *testing.T) {
 	s.ok("stop", "latest", "--experiment", s.name())
 	r := s.measure()
 	assert.Equal(t, batch.Counts{Planned: 2, Done: 2}, r.Counts)
+}
+
+// A calibration that was made and ended meanwhile is not what status and stop are asked about.
+func TestStatusOfASpecWithACalibration(t *testing.T) {
+	t.Parallel()
+	s, _ := fakeShell(t)
+	var open ran
+	part := s.run("run", s.spec, "--json", "--only", "agent=quick")
+	require.NoError(t, json.Unmarshal([]byte(part.out), &open), part.stderr)
+	calibration := s.run("calibrate", s.spec, "--json")
+	require.NotEqual(t, ExitFailed, calibration.code, calibration.stderr)
+	for _, command := range []string{"status", "stop"} {
+		var got batchStatus
+		require.NoError(t, json.Unmarshal([]byte(s.run(command, s.spec, "--json").out), &got))
+		assert.Equal(t, open.Batch, got.Batch, command)
+	}
+	s.measure()
+	assert.Contains(t, s.run("stop", s.spec).stderr, "is frozen: nothing of it runs")
 }
 
 // TestStatusIsWatchedWhileMLflowIsAway: a watch outlives the server, and stays with its batch.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/benchbatch/benchbatch/planner/ledger"
 )
 
 func (a *App) stopCommand() *cobra.Command {
@@ -14,7 +16,8 @@ func (a *App) stopCommand() *cobra.Command {
 		Short: "Ask the launchers of a batch to start nothing new",
 		Long: `stop asks the launchers of a batch, wherever they run, to start nothing new. They
 see it within some seconds, finish what runs, and end with exit code 4. The batch
-stays unfinished; run goes on with it. BATCH may also be a spec: its newest batch.`,
+stays unfinished; run goes on with it. BATCH may also be a spec: the
+newest of its batches that is not frozen.`,
 		Example: "  benchbatch stop latest\n  benchbatch stop my-bench/benchmark.yaml\n  benchbatch stop support-bench-v1_2026-11-30_7f3a9c",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,7 +29,7 @@ stays unfinished; run goes on with it. BATCH may also be a spec: its newest batc
 			if err != nil {
 				return err
 			}
-			l, p, err := a.findBatch(cmd.Context(), conn, f.experiment, name)
+			l, p, err := a.findLive(cmd.Context(), conn, f.experiment, name, func(p ledger.Parent) bool { return !p.Frozen() })
 			if err != nil {
 				return err
 			}
