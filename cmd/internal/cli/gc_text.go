@@ -28,9 +28,13 @@ func (a *App) showLeft(left *leftOvers, yes bool) {
 
 func (a *App) showLeftRuns(runs []leftRun) {
 	var t table
-	t.add("run", "agent", "model", "repeat", "since", "launcher", "")
+	t.add("run", "variant", "repeat", "since", "launcher", "")
 	for _, r := range runs {
-		t.add(r.RunID, r.Agent, r.Model, fmt.Sprint(r.Slot), r.Started, cmp.Or(r.Launcher, "another tool"), r.word())
+		who := "another tool"
+		if r.Launcher != "" {
+			who = launchers([]string{r.Launcher})
+		}
+		t.add(r.RunID, r.Agent+"+"+r.Model, fmt.Sprint(r.Slot), r.Started, who, r.word())
 	}
 	t.write(a.Stdout)
 }
@@ -57,7 +61,7 @@ func (a *App) showLeftClaims(claims []leftClaims) {
 	var t table
 	t.add("claims of", "since", "lease till", "on", "holds", "")
 	for _, c := range claims {
-		t.add(cmp.Or(c.Launcher, "session "+c.Session), c.Since, c.Until, c.Title, c.holds(), c.word())
+		t.add(launchers([]string{cmp.Or(c.Launcher, "session "+c.Session)}), c.Since, c.Until, c.Title, c.holds(), c.word())
 	}
 	t.write(a.Stdout)
 }

@@ -271,7 +271,7 @@ func TestGCFreesClaimsWithoutARun(t *testing.T) {
 	assert.Equal(t, "nothing is RUNNING\n", s.ok("gc").out, "their leases hold")
 	fake.Advance(claim.MinTTL + time.Second)
 	text := s.ok("gc").out
-	assert.Contains(t, text, "elsewhere/9/9")
+	assert.Contains(t, text, "elsewhere (process 9)")
 	assert.Contains(t, text, "ledger · quotas  1 slot  its lease has lapsed")
 	assert.Contains(t, text, "`benchbatch gc --yes` closes those that are gone")
 
