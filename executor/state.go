@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/planner/batch"
 )
 
@@ -145,18 +145,8 @@ func (s *State) write(e entry) error {
 	return errors.Join(syncDir(dir), syncDir(s.Evaluations()))
 }
 
-// syncDir has the names in a folder be on disk. Tests look on.
-var syncDir = func(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems can't sync a folder
-		return err
-	}
-	return nil
-}
+// syncDir is evaluation.SyncDir. Tests look on.
+var syncDir = evaluation.SyncDir
 
 // replaceFile writes a file whole or not at all.
 func replaceFile(name string, b []byte) error {

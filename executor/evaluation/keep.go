@@ -188,8 +188,8 @@ func (k *keeper) flush() error {
 	return err
 }
 
-// onDisk syncs a file or folder. Tests look on.
-var onDisk = syncDir
+// onDisk is SyncDir. Tests look on.
+var onDisk = SyncDir
 
 // add writes at most limit bytes of a file. What is beyond is cut, with as much
 // again as a secret can be long, so that no part of one is left at the end. A

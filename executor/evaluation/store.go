@@ -49,7 +49,7 @@ func (m *measurement) save(out *Measured) error {
 		out.Artifacts = append(out.Artifacts, a)
 	}
 	slices.SortFunc(out.Artifacts, func(a, b batch.Artifact) int { return strings.Compare(a.Path, b.Path) })
-	if err := syncDir(m.req.Dir); err != nil {
+	if err := SyncDir(m.req.Dir); err != nil {
 		return err
 	}
 	mark, err := json.MarshalIndent(out, "", " ")
@@ -108,10 +108,11 @@ func writeAtomic(path string, b []byte) error {
 	if err := os.Rename(part, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
-func syncDir(dir string) error {
+// SyncDir has the names in a folder be on disk; of a file, its bytes.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
