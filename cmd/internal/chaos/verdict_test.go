@@ -58,21 +58,18 @@ func (b *trial) finish() (out []answer, wrong []string) {
 // judge says what was wrong with the batch when it is over.
 func (b *trial) judge(ctx context.Context) []string {
 	out, wrong := b.finish()
-	runs, err := b.runs(ctx)
-	if err != nil {
-		return append(wrong, err.Error())
-	}
-	facts := b.facts(runs)
-	wrong = append(wrong, facts.Violations()...)
 	wrong = append(wrong, b.agree(out)...)
-	wrong = append(wrong, b.claims(ctx, runs)...)
-	wrong = append(wrong, b.leftovers()...)
+	facts, more := b.look(ctx, out)
+	wrong = append(wrong, more...)
 	if b.ceiling == tight { // the rest, under a higher one
+		b.ceiling = 100
 		for _, l := range b.all {
-			b.edit(l, fmt.Sprint("ceiling_usd: ", tight), "ceiling_usd: 100")
+			b.edit(l, fmt.Sprint("ceiling_usd: ", tight), fmt.Sprint("ceiling_usd: ", b.ceiling))
 		}
-		out, more := b.finish()
+		out, more = b.finish()
 		wrong = append(append(wrong, more...), b.agree(out)...)
+		facts, more = b.look(ctx, out)
+		wrong = append(wrong, more...)
 	}
 	for why, n := range facts.Again() {
 		for range n {
@@ -88,8 +85,20 @@ func (b *trial) judge(ctx context.Context) []string {
 	return wrong
 }
 
+// look says what was wrong until now.
+func (b *trial) look(ctx context.Context, out []answer) (*chaos.Facts, []string) {
+	runs, err := b.runs(ctx)
+	if err != nil {
+		return &chaos.Facts{}, []string{err.Error()}
+	}
+	facts := b.facts(runs)
+	wrong := append(facts.Violations(), b.claims(ctx, runs)...)
+	return facts, append(wrong, b.leftovers(len(out) > 0 && out[0].Frozen)...)
+}
+
 // agree checks that all launchers tell the same of the batch, that its counts add up,
-// and that its folder verifies, exported by the launcher and anew.
+// that it is frozen unless it has run out of money, and that its folder verifies,
+// exported by the launcher and anew.
 func (b *trial) agree(out []answer) (wrong []string) {
 	for _, a := range out {
 		c := a.Counts
@@ -99,8 +108,11 @@ func (b *trial) agree(out []answer) (wrong []string) {
 		if a.Batch != out[0].Batch || a.Counts != out[0].Counts {
 			wrong = append(wrong, fmt.Sprintf("launchers disagree: %+v and %+v", out[0], a))
 		}
-		if a.Frozen {
+		switch {
+		case a.Frozen:
 			wrong = append(wrong, b.ok("verify", a.Folder)...)
+		case b.ceiling != tight:
+			wrong = append(wrong, fmt.Sprintf("the ceiling pays for all, and the batch is not frozen: %+v", a))
 		}
 	}
 	if len(out) > 0 && out[0].Frozen {
@@ -168,12 +180,16 @@ func (b *trial) claims(ctx context.Context, runs []mlflow.Run) (wrong []string) 
 			}
 		}
 	}
+	if len(recipes) == 0 {
+		wrong = append(wrong, "no run tells of which recipe it is")
+	}
 	return wrong
 }
 
 // leftovers are processes of the runner that nobody waits for any more, and private
-// folders that nobody needs.
-func (b *trial) leftovers() (wrong []string) {
+// folders that nobody needs: while repeats are missing, a launcher keeps what it is to go
+// on with.
+func (b *trial) leftovers(frozen bool) (wrong []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range all {
 		if env, _ := os.ReadFile(name); strings.Contains(string(env), "CHAOS_LOG="+b.log+"\x00") && strings.Contains(string(env), "BENCHBATCH_OUT=") {
@@ -182,6 +198,10 @@ func (b *trial) leftovers() (wrong []string) {
 	}
 	folders, _ := filepath.Glob(filepath.Join(b.dir, "tmp", "benchbatch-*"))
 	for _, name := range folders {
+		kept, _ := filepath.Glob(filepath.Join(b.dir, "*", "bench", ".benchbatch", "evaluations", filepath.Base(name)[len("benchbatch-"):][:36]))
+		if !frozen && len(kept) > 0 {
+			continue
+		}
 		wrong = append(wrong, "private folder "+name+" was left")
 	}
 	return wrong
