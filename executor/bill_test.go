@@ -63,6 +63,23 @@ func TestACostThatNobodyToldStaysUnknown(t *testing.T) {
 	}
 }
 
+// A failure that tells no cost is tried again by the next run, three times.
+func TestAFailureThatTellsNoCostIsTriedAgain(t *testing.T) {
+	ceiling := 1.0
+	p := slotsOf(4, "m")
+	failed := ledger.Entry{Identity: p.Doc.Cells[0].Identity, Batch: "parent", State: batch.StateIncomplete, Agent: "a", Model: "m"}
+	for n := 1; n <= 3; n++ {
+		p.Ended = append(p.Ended, failed)
+		assert.Equal(t, n < 3, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[3].Cell), n)
+	}
+	assert.True(t, newBudget(&ceiling, nil, p, "another batch").admits(p.Slots[3].Cell))
+	usd := 0.3
+	p.Ended[0].WorstUSD = &usd
+	b := newBudget(&ceiling, nil, p, "parent")
+	assert.InDelta(t, 0.9, b.spent, 1e-9, "the other two at the dearest that is known")
+	assert.False(t, b.admits(p.Slots[3].Cell))
+}
+
 // With tiny spacings a waiter's timer fires while it is about to wait.
 func TestNoWakeUpIsLost(t *testing.T) {
 	quotas := map[string]spec.Quota{"q-m": {Spacing: 300 * time.Nanosecond}}

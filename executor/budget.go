@@ -47,15 +47,20 @@ func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget 
 			b.learn(e.Identity.Cell, m, *e.WorstUSD)
 		}
 	}
+	failed := map[string]int{} // by model, at a cost that nobody told
 	for _, e := range all {
+		model := modelOf[e.Identity.Cell]
 		switch {
 		case e.Batch != parent:
 		case e.WorstUSD != nil:
 			b.spent += *e.WorstUSD
 		default: // cut short, or not told: the worst case
-			worst := cmp.Or(b.byCell[e.Identity.Cell], b.byModel[modelOf[e.Identity.Cell]])
+			worst := cmp.Or(b.byCell[e.Identity.Cell], b.byModel[model])
 			b.spent += worst
-			if worst == 0 && !cutShort(e.State) {
+			if worst == 0 && e.State == batch.StateIncomplete {
+				failed[model]++
+			}
+			if worst == 0 && (e.State.Counts() || failed[model] == blindTries) {
 				b.unknown = batch.Variant{Agent: e.Agent, Model: e.Model}.String()
 			}
 		}
@@ -68,6 +73,11 @@ func newBudget(ceiling, ofRun *float64, p *planner.Plan, parent string) *budget 
 	}
 	return b
 }
+
+// blindTries is how many evaluations of a model may fail and tell no cost, one a run and
+// launcher, before a batch with a ceiling starts no more. One failure does not say that its
+// runner never tells.
+const blindTries = 3
 
 // cutShort says of an evaluation that its cost may be a part of what a whole one costs.
 func cutShort(s batch.EvaluationState) bool {
@@ -179,7 +189,7 @@ func (b *budget) credit(usd float64) {
 // why says why nothing more may start.
 func (b *budget) why(left int) string {
 	if b.unknown != "" {
-		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove %s", b.unknown, b.ceiling, b.bound)
+		return fmt.Sprintf("budget: the cost of %s is unknown, so the ceiling of $%.2f can't be kept; let the runner (and each model judge) report cost_usd, or remove %s; if it failed, the next run tries it again, until %d have", b.unknown, b.ceiling, b.bound, blindTries)
 	}
 	return fmt.Sprintf("budget: $%.4f of $%.2f are spent, and the next evaluation could pass the ceiling; %d are left: raise %s and run again", b.spent, b.ceiling, left, b.bound)
 }
