@@ -13,7 +13,8 @@ import (
 // Launcher names this process: where it runs, its process id and its start time in
 // clock ticks since boot, so that a reused process id is not taken for it.
 var Launcher = sync.OnceValue(func() string {
-	return fmt.Sprintf("%s/%d/%s", place(), os.Getpid(), processStart(os.Getpid()))
+	_, start := processStat(os.Getpid())
+	return fmt.Sprintf("%s/%d/%s", place(), os.Getpid(), start)
 })
 
 // place names where process ids mean something: the host, this boot of it, and the
@@ -56,20 +57,23 @@ func LauncherGone(name string) bool {
 	if !processAlive(pid) {
 		return true
 	}
-	start := processStart(pid)
-	return start != "" && parts[2] != "" && start != parts[2]
+	state, start := processStat(pid)
+	return state == zombie || start != "" && parts[2] != "" && start != parts[2]
 }
 
-// processStart is field 22 of /proc/PID/stat; "" where there is no such file.
-func processStart(pid int) string {
+// zombie is the state of a process that has ended, and for which its parent has not waited.
+const zombie = "Z"
+
+// processStat are fields 3 and 22 of /proc/PID/stat; "" where there is no such file.
+func processStat(pid int) (state, start string) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	_, rest, ok := strings.Cut(string(b), ") ")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 20 {
-		return ""
+		return "", ""
 	}
-	return fields[19]
+	return fields[0], fields[19]
 }

@@ -75,8 +75,18 @@ func TestALauncherIsDeadOnlyForSure(t *testing.T) {
 	if parts[2] != "" { // there is /proc
 		assert.True(t, LauncherGone(fmt.Sprintf("%s/%s/1", parts[0], parts[1])), "the same process id, another start")
 	}
-	c := exec.Command("true")
-	require.NoError(t, c.Run())
+	c := exec.Command("cat")
+	in, err := c.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	_, start := processStat(c.Process.Pid)
+	name := fmt.Sprintf("%s/%d/%s", place(), c.Process.Pid, start)
+	assert.False(t, LauncherGone(name))
+	require.NoError(t, in.Close())
+	if start != "" {
+		assert.Eventually(t, func() bool { return LauncherGone(name) }, 10*time.Second, time.Millisecond, "it has ended, and nobody has waited for it")
+	}
+	require.NoError(t, c.Wait())
 	assert.True(t, LauncherGone(fmt.Sprintf("%s/%d/5", place(), c.Process.Pid)), "a process that has ended")
 }
 

@@ -19,7 +19,7 @@ func TestFreezeSaysWhatNothingTellsTheCostOf(t *testing.T) {
 	p := planOf(2, c)
 	p.Joined = &ledger.Parent{Info: mlflow.RunInfo{RunID: "parent"}}
 	next := repeat(c, 9, 1, "parent")
-	next.Continues = []string{"run-001", "run-002"}
+	next.Continues, next.Artifacts = []string{"run-001", "run-002"}, []batch.Artifact{{Path: batch.FileOutcomes}}
 	p.Valid = []ledger.Entry{next}
 	p.fill(p.Valid)
 	cut := func(n int) ledger.Entry {
@@ -28,7 +28,7 @@ func TestFreezeSaysWhatNothingTellsTheCostOf(t *testing.T) {
 		return e
 	}
 	unstarted, logged, live := cut(4), cut(5), cut(6)
-	unstarted.CostUSD = new(float64)
+	unstarted.CostUSD, unstarted.Continues = new(float64), []string{"run-003"} // it was about to
 	logged.Artifacts = []batch.Artifact{{Path: batch.FileAttempts}}
 	live.Info.Status = mlflow.StatusRunning
 	p.Ended = []ledger.Entry{cut(1), cut(2), cut(3), unstarted, logged, live}

@@ -207,9 +207,9 @@ func (l *Ledger) CloseInterrupted(ctx context.Context, runID, reason string, at 
 	return l.closeAs(ctx, batch.StateInterrupted, runID, reason, at)
 }
 
-func (l *Ledger) closeAs(ctx context.Context, state batch.EvaluationState, runID, reason string, at time.Time) error {
+func (l *Ledger) closeAs(ctx context.Context, state batch.EvaluationState, runID, reason string, at time.Time, metrics ...mlflow.Metric) error {
 	tags := []mlflow.Tag{{Key: TagState, Value: string(state)}, {Key: TagReason, Value: clip(reason, 1000)}}
-	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Tags: tags}); err != nil {
+	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Metrics: metrics, Tags: tags}); err != nil {
 		return err
 	}
 	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())
@@ -226,21 +226,12 @@ func (l *Ledger) Supersede(ctx context.Context, runID, reason string, at time.Ti
 // evaluation is to go on: what it cost is to stand there. Should it be logged after all,
 // that counts: the metric is of the first millisecond of 1970.
 func (l *Ledger) CloseCut(ctx context.Context, runID, reason string, at time.Time) error {
-	return l.closeFree(ctx, runID, reason, at, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
+	return l.closeAs(ctx, batch.StateInterrupted, runID, reason, at, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
 }
 
 // CloseUnstarted closes a run of which nothing was started: it has cost nothing.
 func (l *Ledger) CloseUnstarted(ctx context.Context, runID, reason string, at time.Time) error {
-	return l.closeFree(ctx, runID, reason, at, mlflow.Metric{Key: "cost_usd", Timestamp: 1}, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
-}
-
-func (l *Ledger) closeFree(ctx context.Context, runID, reason string, at time.Time, zero ...mlflow.Metric) error {
-	tags := []mlflow.Tag{{Key: TagState, Value: string(batch.StateInterrupted)}, {Key: TagReason, Value: clip(reason, 1000)}}
-	if err := l.client.LogBatch(ctx, runID, mlflow.Batch{Metrics: zero, Tags: tags}); err != nil {
-		return err
-	}
-	_, err := l.client.UpdateRun(ctx, runID, mlflow.StatusKilled, at.UnixMilli())
-	return err
+	return l.closeAs(ctx, batch.StateInterrupted, runID, reason, at, mlflow.Metric{Key: "cost_usd", Timestamp: 1}, mlflow.Metric{Key: "cost_worst_usd", Timestamp: 1})
 }
 
 // upload is one file to store on a run.

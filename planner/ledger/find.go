@@ -73,6 +73,9 @@ func Unbilled(all []Entry) map[string]bool {
 		}
 	}
 	for _, e := range all {
+		if !e.Live() && len(e.Artifacts) == 0 {
+			continue // it tells no cost of its own, and none of theirs
+		}
 		for _, id := range e.Continues {
 			delete(out, id)
 		}

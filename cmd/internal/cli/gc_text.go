@@ -30,11 +30,7 @@ func (a *App) showLeftRuns(runs []leftRun) {
 	var t table
 	t.add("run", "variant", "repeat", "since", "launcher", "")
 	for _, r := range runs {
-		who := "another tool"
-		if r.Launcher != "" {
-			who = launchers([]string{r.Launcher})
-		}
-		t.add(r.RunID, r.Agent+"+"+r.Model, fmt.Sprint(r.Slot), r.Started, who, r.word())
+		t.add(r.RunID, r.Variant.String(), fmt.Sprint(r.Slot), r.Started, launcherName(cmp.Or(r.Launcher, "another tool")), r.word())
 	}
 	t.write(a.Stdout)
 }
@@ -61,7 +57,7 @@ func (a *App) showLeftClaims(claims []leftClaims) {
 	var t table
 	t.add("claims of", "since", "lease till", "on", "holds", "")
 	for _, c := range claims {
-		t.add(launchers([]string{cmp.Or(c.Launcher, "session "+c.Session)}), c.Since, c.Until, c.Title, c.holds(), c.word())
+		t.add(launcherName(cmp.Or(c.Launcher, "session "+c.Session)), c.Since, c.Until, c.Title, c.holds(), c.word())
 	}
 	t.write(a.Stdout)
 }

@@ -145,13 +145,16 @@ func repeatsAre(n int) string {
 func launchers(names []string) string {
 	var out []string
 	for _, name := range names {
-		parts := strings.Split(name, "/")
-		if len(parts) == 3 {
-			name = fmt.Sprintf("%s (process %s)", placeTail.ReplaceAllString(parts[0], ""), parts[1])
-		}
-		out = append(out, cleanLine(name))
+		out = append(out, launcherName(name))
 	}
 	return strings.Join(out, ", ")
+}
+
+func launcherName(name string) string {
+	if parts := strings.Split(name, "/"); len(parts) == 3 {
+		name = fmt.Sprintf("%s (process %s)", placeTail.ReplaceAllString(parts[0], ""), parts[1])
+	}
+	return cleanLine(name)
 }
 
 // placeTail is what an executor adds to a host name to tell boots and containers apart.

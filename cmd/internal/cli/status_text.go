@@ -76,7 +76,7 @@ func (a *App) showSlots(s *batchStatus) {
 		if slot.State != slotRunning {
 			continue
 		}
-		where := launchers([]string{slot.Launcher})
+		where := launcherName(slot.Launcher)
 		if slot.Gone {
 			where += ", which is gone: `benchbatch run` or `benchbatch gc` closes it"
 		}
