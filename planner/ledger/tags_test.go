@@ -86,11 +86,12 @@ func TestOwnRunsAgreeWithThemselves(t *testing.T) {
 	d := batch.Sum([]byte("record"))
 	list, err := json.Marshal([]batch.Artifact{{Path: batch.FileOutcomes, Digest: d, Size: 6}})
 	require.NoError(t, err)
-	own := map[string]string{TagState: "complete", TagOutcomes: string(d), TagArtifacts: string(list), TagSlot: "2", TagBatch: "p"}
+	own := map[string]string{TagState: "complete", TagOutcomes: string(d), TagArtifacts: string(list), TagSlot: "2", TagBatch: "p", TagContinues: "one two"}
 	e, err := entryOf(tagged(c, own), c.Identity.Recipe)
 	require.NoError(t, err)
 	assert.False(t, e.Foreign)
 	assert.Equal(t, 2, e.Slot)
+	assert.Equal(t, []string{"one", "two"}, e.Continues)
 	assert.Equal(t, []batch.Artifact{{Path: batch.FileOutcomes, Digest: d, Size: 6}}, e.Artifacts)
 	for key, wrong := range map[string]string{TagOutcomes: string(batch.Sum([]byte("other"))), TagArtifacts: "[]"} {
 		changed := map[string]string{}

@@ -129,6 +129,12 @@ func TestANoteGrowsWithItsBatch(t *testing.T) {
 	assert.Contains(t, note, "1 done + 1 failed + 0 skipped + 0 not started · at least &#36;0.5000", "what the interrupted one cost is not known")
 	assert.Contains(t, note, "- 1 failed (quick+m_one)&#58; the provider &#60;said&#62; no")
 
+	_, err := x.ledger.StartEvaluation(ctx, ledger.Start{Parent: x.parent, Cell: x.cell, Slot: 3, Name: "evaluation", UUID: uuid.NewString(), Launcher: "here/1/1", At: x.now, Continues: again})
+	require.NoError(t, err)
+	x.now = x.now.Add(Every)
+	require.NoError(t, x.page.Update(ctx))
+	assert.Contains(t, x.note(), "(1 running now) · &#36;0.5000 of", "the one that goes on with it will tell")
+
 	draft := &batch.Result{Counts: batch.Counts{Planned: 3, Reused: 1, Done: 1, Skipped: 1}, Slots: []batch.Slot{{Variant: x.cell.Variant, State: batch.SlotSkipped, Reason: "HTTP 401"}}}
 	require.NoError(t, x.page.Leave(ctx, draft))
 	note = x.note()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,10 @@ func TestFinishedTasksSurviveACrash(t *testing.T) {
 	evaluations, _ := s.history()
 	first := evaluations[0].Info.RunID
 	assert.Contains(t, crash(2, 0.05, 7+2), "1 evaluation cut short after some tasks were finished, which are not measured again")
+	var st batchStatus
+	s.json(&st, "status", s.spec)
+	assert.Equal(t, 1, st.Running, "MLflow does not know better")
+	assert.Zero(t, st.CostUnknown, "what the first one cost is told by the one that goes on")
 
 	s.faults(map[string]any{"cost": 0.05})
 	r := s.measure("--at-once", "1")
@@ -62,6 +67,8 @@ func TestFinishedTasksSurviveACrash(t *testing.T) {
 		query(t, r.Folder, `SELECT count(*) AS rows, count(*) FILTER (accepted) AS accepted, round(sum(cost_usd), 6) AS cost FROM 'tables/attempts.parquet'`))
 	assert.Equal(t, []map[string]any{{"attempt": 1.0, "n": 19.0}, {"attempt": 2.0, "n": 2.0}, {"attempt": 3.0, "n": 3.0}},
 		query(t, r.Folder, `SELECT attempt, count(*) AS n FROM 'tables/outcomes.parquet' GROUP BY attempt ORDER BY attempt`))
+	assert.Equal(t, []map[string]any{{"usd": 1.55, "unknown": 0.0}},
+		query(t, r.Folder, `SELECT round(paid_usd, 6) AS usd, paid_unknown AS unknown FROM 'tables/variants.parquet'`), "nothing is left that nobody told the cost of")
 	s.ok("verify", r.Folder)
 	assert.Empty(t, s.state())
 	assert.Empty(t, entries(t, s.env["TMPDIR"]))
@@ -112,6 +119,10 @@ func TestACutEvaluationWhoseSlotAnotherFills(t *testing.T) {
 			s.faults(map[string]any{"until": until})
 			b := other.child([]string{lease}, "run", other.spec, "--json")
 			b.until("another start", func() bool { return len(s.starts()) == 2 })
+			var st batchStatus
+			other.json(&st, "status", other.spec)
+			assert.Equal(t, 1, st.CostUnknown)
+			assert.Nil(t, st.SpentUSD, "unknown is not 0")
 			var a *child
 			if back {
 				a = one.child([]string{lease}, "run", one.spec, "--json")
@@ -143,6 +154,36 @@ func TestACutEvaluationWhoseSlotAnotherFills(t *testing.T) {
 			assert.Empty(t, entries(t, s.env["TMPDIR"]))
 		})
 	}
+}
+
+// TestACutEvaluationWhoseModelIsSkipped kills a launcher among finished tasks; when it is
+// back the model does not answer any more. The batch is frozen without the repeat, and what
+// was paid for it is on the bill.
+func TestACutEvaluationWhoseModelIsSkipped(t *testing.T) {
+	s, _ := fakeShell(t)
+	s.small()
+	s.ownTemp()
+	down := filepath.Join(t.TempDir(), "down")
+	s.edit("benchmark.yaml", "budget: {ceiling_usd: 100}\n", "")
+	s.edit("benchmark.yaml", "revision: r1, quota: all}", fmt.Sprintf(`revision: r1, quota: all, preflight: {kind: command, command: [test, "!", -e, %q]}}`, down))
+	s.faults(map[string]any{"hang": 7})
+	killed := s.child(nil, "run", s.spec, "--only", "model=m-one")
+	killed.until("seven lines in the journal", func() bool { return s.journal("live") == 7 })
+	killed.kill()
+	require.NoError(t, os.WriteFile(down, nil, 0o600))
+	s.faults(nil)
+
+	var r ran
+	s.json(&r, "run", s.spec)
+	require.True(t, r.Frozen)
+	assert.Equal(t, batch.Counts{Planned: 2, Done: 1, Skipped: 1}, r.Counts)
+	evaluations, _ := s.history()
+	assert.Equal(t, map[string]int{"FINISHED complete": 1, "KILLED interrupted": 1}, statuses(evaluations))
+	assert.Equal(t, []map[string]any{{"model": "m-one", "usd": 0.007, "unknown": 0.0}, {"model": "m-two", "usd": 0.012, "unknown": 0.0}},
+		query(t, r.Folder, `SELECT model, round(paid_usd, 6) AS usd, paid_unknown AS unknown FROM 'tables/variants.parquet' ORDER BY model`))
+	s.ok("verify", r.Folder)
+	assert.Empty(t, s.state())
+	assert.Empty(t, entries(t, s.env["TMPDIR"]))
 }
 
 // journal counts the records of a kind in the journals of the state folder.
