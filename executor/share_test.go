@@ -128,9 +128,15 @@ func TestAnEstateIsSettledByWhatItsLauncherHasPaid(t *testing.T) {
 	dead, heir := c.all[0], c.all[1]
 	require.NoError(t, dead.openBudget(t.Context()))
 	require.NoError(t, heir.openBudget(t.Context()))
-	_, err := dead.shared.budget.Reserve(t.Context(), 5)
+	first, err := dead.shared.budget.Reserve(t.Context(), 2)
 	require.NoError(t, err)
-	dead.logs(t, dead.starts(t, "dead", 1, 1), 4)
+	cost := 1.0
+	dead.logs(t, dead.starts(t, "dead", 1, 1), cost)
+	require.NoError(t, first.Settle(&cost))
+	require.NoError(t, dead.shared.budget.Return(t.Context()), "that counts once")
+	_, err = dead.shared.budget.Reserve(t.Context(), 5)
+	require.NoError(t, err)
+	dead.logs(t, dead.starts(t, "dead", 2, 1), 3)
 	require.NoError(t, dead.shared.member.Leave(t.Context()))
 	require.NoError(t, heir.inherit(t.Context()))
 	heir.refuses(t, 6.5)
