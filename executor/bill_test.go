@@ -73,6 +73,13 @@ func TestAFailureThatTellsNoCostIsTriedAgain(t *testing.T) {
 		assert.Equal(t, n < 3, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[3].Cell), n)
 	}
 	assert.True(t, newBudget(&ceiling, nil, p, "another batch").admits(p.Slots[3].Cell))
+	for i := range p.Ended {
+		p.Ended[i].State = batch.StateInterrupted
+	}
+	assert.True(t, newBudget(&ceiling, nil, p, "parent").admits(p.Slots[3].Cell), "what was cut short is no failure")
+	for i := range p.Ended {
+		p.Ended[i].State = batch.StateIncomplete
+	}
 	usd := 0.3
 	p.Ended[0].WorstUSD = &usd
 	b := newBudget(&ceiling, nil, p, "parent")

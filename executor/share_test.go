@@ -326,6 +326,11 @@ func TestAStopConcernsThoseAtWork(t *testing.T) {
 	defer cancel()
 	early.heed(t.Context(), limited.Done())
 	assert.Equal(t, "ann", early.asked)
+	before, looks := c.fake.Requests("runs/get"), make(chan int, 1)
+	c.fake.Inject(mlflowtest.Fault{Route: "set-tag", Times: 1, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		looks <- c.fake.Requests("runs/get") - before
+		next.ServeHTTP(w, r)
+	}})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -336,7 +341,13 @@ func TestAStopConcernsThoseAtWork(t *testing.T) {
 		assert.NoError(t, err)
 		return p.Stop
 	}
-	require.Eventually(t, func() bool { return request() == "" }, time.Minute, time.Millisecond, "it is taken back when they have had time to see it")
+	select {
+	case n := <-looks:
+		assert.GreaterOrEqual(t, n, heedFor, "it is taken back when they have had time to see it")
+	case <-ended:
+		t.Fatal("it is not taken back")
+	}
+	require.Eventually(t, func() bool { return request() == "" }, time.Minute, time.Millisecond)
 	require.NoError(t, early.Ledger.AskStop(t.Context(), early.parent, "bob"))
 	<-ended
 	assert.Equal(t, "bob", late.asked)

@@ -20,19 +20,27 @@ func TestNoPartOfWhatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
 	j, err := newJournal(dir, 1)
 	require.NoError(t, err)
-	defer j.close()
-	require.NoError(t, j.add(record{Launch: "runner"}))
+	require.NoError(t, j.add(record{Head: &head{UUID: "u"}}, record{Launch: "runner"}))
 	one := answer{Outcome: outcome.Failed("T-1", outcome.Harness, "no")}.record(1)
 
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
-	var was unix.Rlimit
-	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &was))
-	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 200, Max: was.Max}))
-	err = j.add(one, one, one)
-	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
-	require.Error(t, err)
-	text, err := os.ReadFile(filepath.Join(dir, FileJournal))
+	name := filepath.Join(dir, FileJournal)
+	whole, err := os.ReadFile(name)
 	require.NoError(t, err)
-	assert.Equal(t, "{\"launch\":\"runner\"}\n", string(text))
+	for range 2 { // and when somebody goes on with it
+		var was unix.Rlimit
+		require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &was))
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(len(whole)) + 200, Max: was.Max}))
+		err = j.add(one, one, one)
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
+		require.Error(t, err)
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		assert.Equal(t, string(whole), string(text))
+		j.close()
+		j, _, err = reopenJournal(dir)
+		require.NoError(t, err)
+	}
+	j.close()
 }
