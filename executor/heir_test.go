@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/benchbatch/benchbatch/executor/evaluation"
 	"github.com/benchbatch/benchbatch/mlflow"
+	"github.com/benchbatch/benchbatch/mlflow/mlflowtest"
 	"github.com/benchbatch/benchbatch/planner"
 	"github.com/benchbatch/benchbatch/planner/batch"
 	"github.com/benchbatch/benchbatch/planner/claim"
@@ -24,16 +27,16 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 	c := batch.Cell{Variant: batch.Variant{Agent: "a", Model: "m"}, Identity: batch.NewIdentity(d, d, d, d, d)}
 	const died = "elsewhere/7/1"
 	for name, test := range map[string]struct {
-		taken  func(s *site, l *claim.Lease) error // by another one; nil = by nobody
+		taken  func(s *site, m *claim.Member, l *claim.Lease) error // by another one; nil = by nobody
 		state  string
 		status string
 		reason string
 	}{
 		"nobody took it over":       {nil, "complete", "FINISHED", ""},
-		"taken over":                {func(*site, *claim.Lease) error { return nil }, "superseded", "KILLED", "another/8/1 took its repeat over"},
-		"taken over and given back": {func(_ *site, l *claim.Lease) error { return l.Release(t.Context(), "stopped") }, "complete", "FINISHED", ""},
-		"taken over and measured, by a run that is not there any more": {func(_ *site, l *claim.Lease) error { return l.Done(t.Context(), "gone") }, "superseded", "KILLED", "run gone took its repeat over"},
-		"taken over and failed": {func(s *site, l *claim.Lease) error {
+		"taken over":                {func(*site, *claim.Member, *claim.Lease) error { return nil }, "superseded", "KILLED", "another/8/1 took its repeat over"},
+		"taken over and given back": {func(_ *site, _ *claim.Member, l *claim.Lease) error { return l.Release(t.Context(), "stopped") }, "complete", "FINISHED", ""},
+		"taken over and measured, by a run that is not there any more": {func(_ *site, _ *claim.Member, l *claim.Lease) error { return l.Done(t.Context(), "gone") }, "superseded", "KILLED", "run gone took its repeat over"},
+		"taken over and failed": {func(s *site, _ *claim.Member, l *claim.Lease) error {
 			failed, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: 1, Name: "evaluation", UUID: "22222222-2222-4222-8222-222222222222", At: time.Now(), Generation: 2, Launcher: "another/8/1"})
 			require.NoError(t, err)
 			require.NoError(t, s.client.SetTag(t.Context(), failed.RunID, ledger.TagState, string(batch.StateIncomplete)))
@@ -41,6 +44,19 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			require.NoError(t, err)
 			return l.Done(t.Context(), failed.RunID)
 		}, "complete", "FINISHED", ""},
+		"taken over and measured by one that died, after it was looked for": {func(s *site, m *claim.Member, _ *claim.Lease) error {
+			s.fake.Inject(mlflowtest.Fault{Route: "runs/search", Times: 1, Do: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				seen := httptest.NewRecorder()
+				next.ServeHTTP(seen, r)
+				assert.NotContains(t, seen.Body.String(), "another/8/1")
+				run, err := s.l.StartEvaluation(t.Context(), ledger.Start{Cell: c, Slot: 1, Name: "evaluation", UUID: "22222222-2222-4222-8222-222222222222", At: time.Now(), Generation: 2, Launcher: "another/8/1"})
+				assert.NoError(t, err)
+				(&runner{Options: Options{Ledger: s.l}}).logs(t, ledger.Entry{Info: run}, 1)
+				assert.NoError(t, m.Leave(t.Context()))
+				_, _ = w.Write(seen.Body.Bytes())
+			}})
+			return nil
+		}, "superseded", "KILLED", "took its repeat over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -67,9 +83,10 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 			measured := `{"uuid":"` + e.UUID + `","state":"complete","started":"2026-11-30T10:00:00Z","ended":"2026-11-30T10:00:01Z","artifacts":[]}`
 			require.NoError(t, os.WriteFile(filepath.Join(s.of(e), evaluation.FileMeasured), []byte(measured), 0o600))
 			if test.taken != nil {
-				won := take(join("another/8/1")).Won
+				another := join("another/8/1")
+				won := take(another).Won
 				require.NotNil(t, won)
-				require.NoError(t, test.taken(s, won))
+				require.NoError(t, test.taken(s, another, won))
 			}
 
 			_, err = Recover(t.Context(), s.l, s.State, nil, s.end)
@@ -83,6 +100,9 @@ func TestWhatIsRecoveredCountsUnderItsClaimAlone(t *testing.T) {
 				assert.Equal(t, e.RunID, after.Done, "the claim has ended with it")
 			case after.Held != nil:
 				assert.Equal(t, "another/8/1", after.Held.Launcher)
+				assert.Contains(t, r.Tag(ledger.TagReason), test.reason)
+			case after.Won != nil:
+				assert.Equal(t, 4, after.Won.Generation(), "it was given back")
 				assert.Contains(t, r.Tag(ledger.TagReason), test.reason)
 			default:
 				assert.Equal(t, "gone", after.Done)

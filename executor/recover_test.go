@@ -22,13 +22,15 @@ import (
 type site struct {
 	*State
 	t      *testing.T
+	fake   *mlflowtest.Fake
 	client *mlflow.Client
 	l      *ledger.Ledger
 	ended  []string // evaluations whose processes were ended
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{State: openState(t), t: t, client: mlflowtest.Client(t, mlflowtest.NewFake(t).URL)}
+	fake := mlflowtest.NewFake(t)
+	s := &site{State: openState(t), t: t, fake: fake, client: mlflowtest.Client(t, fake.URL)}
 	var err error
 	s.l, err = ledger.Open(t.Context(), s.client, "bench")
 	require.NoError(t, err)
