@@ -20,7 +20,9 @@ func TestFreezeSaysWhatNothingTellsTheCostOf(t *testing.T) {
 	p.Joined = &ledger.Parent{Info: mlflow.RunInfo{RunID: "parent"}}
 	next := repeat(c, 9, 1, "parent")
 	next.Continues, next.Artifacts = []string{"run-001", "run-002"}, []batch.Artifact{{Path: batch.FileOutcomes}}
-	p.Valid = []ledger.Entry{next}
+	foreign := repeat(c, 8, 2, "elsewhere") // its outcomes tell that nothing is known of it
+	foreign.Artifacts, foreign.CostUSD = nil, nil
+	p.Valid = []ledger.Entry{next, foreign}
 	p.fill(p.Valid)
 	cut := func(n int) ledger.Entry {
 		e := repeat(c, n, 1, "parent")
@@ -40,7 +42,7 @@ func TestFreezeSaysWhatNothingTellsTheCostOf(t *testing.T) {
 			unbilled = append(unbilled, e.RunID)
 		}
 	}
-	assert.Len(t, r.Evaluations, 7)
+	assert.Len(t, r.Evaluations, 8)
 	assert.Equal(t, []string{"run-003"}, unbilled)
 }
 

@@ -295,13 +295,42 @@ func TestWhatWasPaidAfterAStopIsOnTheBill(t *testing.T) {
 ` + strings.Replace(head, "UUID", nextUUID, 1) + `{"launch":"runner"}
 {"answer":{"open":false,"live":true,"outcome":{"task":"T-2","score":1,"attempt":2,"cost_usd":20}}}
 `
+	started := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ last, ended time.Duration }{{5 * time.Minute, 5 * time.Minute}, {-time.Hour, 0}} { // the clock was set
+		dir := filepath.Join(dir, c.last.String())
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		name := filepath.Join(dir, evaluation.FileJournal)
+		require.NoError(t, os.WriteFile(name, []byte(journal), 0o600))
+		require.NoError(t, os.Chtimes(name, started.Add(c.last), started.Add(c.last)))
+		m, err := evaluation.Resave(dir)
+		require.NoError(t, err)
+		assert.Equal(t, batch.StateInterrupted, m.State)
+		require.Len(t, m.Attempts, 2)
+		assert.InDelta(t, 20, *m.Attempts[1].CostUSD, 0)
+		assert.Equal(t, started.Add(c.ended), m.Ended.UTC())
+	}
+}
+
+// Who went on with an evaluation had an answer judged that nobody had been asked about
+// before: what it cost is on the bill once.
+func TestAnAnswerThatIsJudgedByWhoGoesOnIsPaidOnce(t *testing.T) {
+	dir := t.TempDir()
+	head := `{"head":{"uuid":"UUID","cell":{},"slot":1,"started":"2026-11-30T12:00:00Z","benchmark":"b","tasks":[{"id":"T-1","input":"1"},{"id":"T-2","input":"2"}],"judges":null,"valid":{"max_missing":0},"pass_threshold":1,"pass":"","timeout_policy":"","scored":true}}
+`
+	journal := strings.Replace(head, "UUID", "7f3a9c00-0000-4000-8000-000000000001", 1) + `{"launch":"runner"}
+{"answer":{"open":true,"outcome":{"task":"T-1","attempt":1,"cost_usd":3}}}
+{"row":{"accepted":false,"task":"T-1","state":"judge","attempt":1,"cost_usd":3,"error":{"class":"judge","message":"interrupted before it was judged"}}}
+{"end":{"at":"2026-11-30T12:01:00Z","interrupted":true,"final":"","tail":"","problems":null}}
+` + strings.Replace(head, "UUID", nextUUID, 1) + `{"launch":"judge"}
+{"row":{"accepted":true,"task":"T-1","state":"scored","score":1,"attempt":1,"cost_usd":3}}
+{"end":{"at":"2026-11-30T12:02:00Z","interrupted":true,"final":"","tail":"","problems":null}}
+`
 	require.NoError(t, os.WriteFile(filepath.Join(dir, evaluation.FileJournal), []byte(journal), 0o600))
 	m, err := evaluation.Resave(dir)
 	require.NoError(t, err)
-	assert.Equal(t, batch.StateInterrupted, m.State)
-	require.Len(t, m.Attempts, 2)
-	assert.InDelta(t, 20, *m.Attempts[1].CostUSD, 0)
-	assert.True(t, m.Ended.After(time.Date(2026, 11, 30, 12, 1, 0, 0, time.UTC)))
+	require.Len(t, m.Attempts, 1)
+	assert.Equal(t, outcome.Scored, m.Attempts[0].State)
+	assert.InDelta(t, 3, *m.Attempts[0].CostUSD, 0)
 }
 
 // A file that vanished does not make an evaluation one that never was.
