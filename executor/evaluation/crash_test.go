@@ -64,6 +64,25 @@ func (b *bench) said(text string) {
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
+// killedAt is what a killed launcher left when the process of a launch had written a text
+// into its outcomes. The next one works there; its launches are counted.
+func (b *bench) killedAt(launch int, text string, release func()) (dir string, launches *int) {
+	launcher, private := b.req.Launcher, ""
+	b.req.Launcher = during{launcher, func(n int) {
+		if n == launch {
+			b.said(text)
+			dir, private = b.leaves()
+			release()
+		}
+	}, new(int)}
+	b.measure()
+	b.req.WorkRoot = private
+	b.t.Setenv("TMPDIR", private)
+	launches = new(int)
+	b.req.Launcher = during{launcher, func(int) {}, launches}
+	return dir, launches
+}
+
 // A runner that is started once a task had written its line when the launcher was killed:
 // it counts, with what it left and what it cost.
 func TestALineOfATaskThatNobodyHadRead(t *testing.T) {
@@ -72,22 +91,9 @@ printf '{"task":"%s","score":0.5,"cost_usd":3,"output":"data"}\n' "$BENCHBATCH_T
 while ! [ -e "$HOLD" ]; do sleep 0.02; done`)
 	b.req.Spec.Runner.Check = nil
 	release := b.held()
-	launcher := b.req.Launcher
-	var dir, private string
-	b.req.Launcher = during{launcher, func(launch int) {
-		if launch == 1 {
-			b.said("T-1")
-			dir, private = b.leaves()
-			release()
-		}
-	}, new(int)}
-	b.measure()
-	b.req.WorkRoot = private
-	t.Setenv("TMPDIR", private)
-	launches := 0
-	b.req.Launcher = during{launcher, func(int) {}, &launches}
+	dir, launches := b.killedAt(1, "T-1", release)
 	m := b.goesOn(dir, nextUUID, 1)
-	assert.Equal(t, 1, launches, "nothing is paid twice")
+	assert.Equal(t, 1, *launches, "nothing is paid twice")
 	require.Len(t, m.Attempts, 2)
 	assert.InDelta(t, 3, *m.Outcomes[0].CostUSD, 0)
 	assert.Equal(t, "data\n", b.bundle()[m.Outcomes[0].Output])
@@ -107,22 +113,9 @@ with open(out + '/outcomes.jsonl', 'w') as f:
         while not os.path.exists(os.environ['HOLD']):
             time.sleep(0.02)
 `)
-	launcher := b.req.Launcher
-	var dir, private string
-	b.req.Launcher = during{launcher, func(launch int) {
-		if launch == 2 {
-			b.said(`"judges"`)
-			dir, private = b.leaves()
-			release()
-		}
-	}, new(int)}
-	b.measure()
-	b.req.WorkRoot = private
-	t.Setenv("TMPDIR", private)
-	launches := 0
-	b.req.Launcher = during{launcher, func(int) {}, &launches}
+	dir, launches := b.killedAt(2, `"judges"`, release)
 	m := b.goesOn(dir, nextUUID, 2)
-	assert.Equal(t, 1, launches, "the judge, for the other answer")
+	assert.Equal(t, 1, *launches, "the judge, for the other answer")
 	require.Equal(t, batch.StateComplete, m.State, m.Reason)
 	assert.InDelta(t, 0.5, *m.Outcomes[0].Score, 0, "as one of two")
 	assert.InDelta(t, 1, *m.Outcomes[1].Score, 0, "alone")
